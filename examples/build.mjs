@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 
 import { bundleProvider } from "./packaging/bundle.mjs";
 import { layOutExamples } from "./packaging/lay-out.mjs";
-import { signingKey } from "./packaging/signing-key.mjs";
+import { rsaKey } from "./packaging/rsa-key.mjs";
 
 const PROVIDER_DOCS = fileURLToPath(new URL("provider/docs", import.meta.url));
 const MODULE_DIR = fileURLToPath(new URL("module", import.meta.url));
@@ -17,7 +17,7 @@ const DEFAULT_STATE_DIR = fileURLToPath(new URL("../.terrace", import.meta.url))
  * @param {{ stateDir?: string, log?: (line: string) => void }} [options]
  */
 export async function buildExamples({ stateDir = DEFAULT_STATE_DIR, log = () => {} } = {}) {
-  const key = await signingKey(join(stateDir, "signing"), log);
+  const key = await rsaKey(join(stateDir, "signing"), log);
   const { text: bundle } = await bundleProvider();
   const examples = await layOutExamples({ stateDir, bundle, key, moduleDir: MODULE_DIR, log });
   return { ...examples, providerDocs: PROVIDER_DOCS };

@@ -1,12 +1,10 @@
 // `npm run test:perf`: measures the CPU of each read beside minimal JavaScript with the same behaviour, the start of an isolate,
-// and the size of the upload. It reports; only a read far above its usual ratio makes it fail. docs/performance.md explains it.
+// and the size of the upload. It reports; only a read far above its usual ratio makes it fail. docs/measurements.md explains it.
 import { readFile, writeFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
 import { gzipSync } from "node:zlib";
 
-import { cases, limitOf } from "./bench/cases.mjs";
-import { measure, prepare } from "./bench/measure.mjs";
-import { asJson, startTable, table } from "./bench/report.mjs";
+import { cases, DEPLOYMENTS, limitOf } from "./bench/cases.mjs";
 import { buildWorker } from "./build.mjs";
 import { endWithParent } from "./lib/lifetime.mjs";
 import { continueUnderNewNode } from "./lib/npm.mjs";
@@ -17,19 +15,18 @@ const USAGE = `npm run test:perf [-- OPTIONS]
   --quick       one size of each case, and neither start nor size
   --start       only the start of an isolate, and the size of the upload
   --only TEXT   only reads with TEXT in their names
-  --rounds N    number of measured rounds (7)
-  --ms N        milliseconds per side and round (150)
   --json FILE   write the figures as JSON`;
 
 const options = {
   quick: { type: "boolean", default: false },
   start: { type: "boolean", default: false },
   only: { type: "string", default: "" },
-  rounds: { type: "string", default: "7" },
-  ms: { type: "string", default: "150" },
   json: { type: "string" },
   help: { type: "boolean", default: false },
 };
+
+/** The number of measured rounds, and the milliseconds of each for each side. */
+const EFFORT = { rounds: 7, ms: 150 };
 
 /** The number of starts of each side: medians of fewer differ from run to run. */
 const STARTS = 25;
@@ -42,7 +39,6 @@ await main(async () => {
   const { values } = parseArgs({ options });
   if (values.help) return console.log(USAGE);
   const { quick, start, only, json } = values;
-  const effort = { rounds: number(values.rounds), ms: number(values.ms) };
   const wanted = start ? [] : cases({ quick }).filter(({ name }) => name.includes(only));
   if (!start && wanted.length === 0) throw new Error(`no case has ${only} in its name`);
   if (process.platform !== "linux") throw new Error("CPU time per process can be measured only on Linux");
@@ -53,38 +49,44 @@ await main(async () => {
   const { indices } = await import("./bench/seed.mjs");
   const entries = await indices();
   const isolate = start || (!quick && only === "") ? await measureIsolate(entries) : {};
-  const reads = wanted.length > 0 ? await measureReads(wanted, entries, effort) : { measured: [], slow: [] };
-  if (json) await writeFile(json, asJson(reads.measured, effort, isolate));
+  const reads = wanted.length > 0 ? await measureReads(wanted, entries) : { measured: [], slow: [] };
+  const shown = reads.measured.map(({ name, answered, measured }) => ({ name, answered, ...measured }));
+  if (json) await writeFile(json, JSON.stringify({ ...EFFORT, node: process.version, cases: shown, ...isolate }, null, 2));
   if (reads.slow.length > 0) throw new Error(`reads above their limit, measured twice:\n${table(reads.slow)}`);
 });
 
 /** Measures the start of an isolate and the size of what it loads. */
 async function measureIsolate(entries) {
   const { measureStart } = await import("./bench/start.mjs");
-  const { BUNDLE } = await import("./bench/servers.mjs");
+  const { SIDES } = await import("./bench/workerd.mjs");
   const start = await step(`starting ${STARTS} isolates of each`, () => measureStart(entries, { rounds: STARTS }));
-  const upload = Buffer.concat(await Promise.all(Object.values(BUNDLE).map((file) => readFile(file))));
+  const sides = Object.values(start);
+  const stages = Object.keys(sides[0]).map((stage) => [stage, ...sides.map((side) => spread(side[stage], 1))]);
+  const upload = Buffer.concat(await Promise.all(Object.values(SIDES.Terrace).map((file) => readFile(file))));
   const size = { bytes: upload.length, compressed: gzipSync(upload).length };
-  say(`${startTable(start)}\n\nthe upload: ${kib(size.bytes)} KiB, ${kib(size.compressed)} KiB compressed\n`);
+  const kib = (bytes) => (bytes / 1024).toFixed(0);
+  say(`${aligned([["", ...Object.keys(start).map((side) => `${side}, CPU ms`)], ...stages])}\n\nthe upload: ${kib(size.bytes)} KiB, ${kib(size.compressed)} KiB compressed\n`);
   return { start, size };
 }
 
 /** Measures the reads, and those above their limit once more, for longer: other load on the machine passes. */
-async function measureReads(wanted, entries, effort) {
-  const { startServers } = await import("./bench/servers.mjs");
-  const servers = await startServers(entries);
+async function measureReads(wanted, entries) {
+  const { configure, startStore, startWorkerd } = await import("./bench/workerd.mjs");
+  const { measure, prepare } = await import("./bench/measure.mjs");
+  const store = await startStore(entries);
+  const servers = {};
   try {
+    for (const [name, side] of [["ours", "Terrace"], ["floor", "floor"]]) servers[name] = await startWorkerd(await configure(side, { deployments: DEPLOYMENTS, storePort: store.port }));
     const prepared = await step(`comparing ${wanted.length} answers with the floor's`, () => prepare(wanted, servers));
-    const measured = await step(`measuring ${effort.rounds} rounds of each`, () => measure(prepared, servers, effort));
+    const measured = await step(`measuring ${EFFORT.rounds} rounds of each`, () => measure(prepared, servers, EFFORT));
     say(table(measured));
     const suspects = new Set(measured.filter(isSlow).map(({ name }) => name));
     if (suspects.size === 0) return { measured, slow: [] };
-    const longer = { ...effort, rounds: effort.rounds * 2 };
     const again = prepared.filter(({ name }) => suspects.has(name));
-    const slow = (await step(`measuring ${suspects.size} of them again`, () => measure(again, servers, longer))).filter(isSlow);
+    const slow = (await step(`measuring ${suspects.size} of them again`, () => measure(again, servers, { ...EFFORT, rounds: EFFORT.rounds * 2 }))).filter(isSlow);
     return { measured, slow };
   } finally {
-    await servers.stop();
+    for (const server of [...Object.values(servers), store]) await server.stop();
   }
 }
 
@@ -93,10 +95,17 @@ function isSlow(read) {
   return !(read.measured.ratio.low <= limitOf(read));
 }
 
-function number(text) {
-  const value = Number(text);
-  if (!(value > 0)) throw new Error(`${text} is not a positive number`);
-  return value;
+/** Returns the table of reads, with one line per case. */
+function table(reads) {
+  const rows = reads.map(({ name, answered, measured: { ours, floor, ratio } }) => [name, ours.toFixed(0), floor.toFixed(0), spread(ratio, 2), String(answered)]);
+  return aligned([["", "CPU µs", "floor µs", "ratio", "B answered"], ...rows]);
 }
 
-const kib = (bytes) => (bytes / 1024).toFixed(0);
+const spread = ({ median, low, high }, digits) => `${median.toFixed(digits)} (${low.toFixed(digits)}–${high.toFixed(digits)})`;
+
+/** Returns a table whose first column is text and whose other columns are numbers. */
+function aligned(rows) {
+  const widths = rows[0].map((_, column) => Math.max(...rows.map((row) => row[column].length)));
+  const line = (row) => row.map((cell, column) => (column === 0 ? cell.padEnd(widths[0]) : cell.padStart(widths[column]))).join("  ");
+  return rows.map(line).join("\n");
+}

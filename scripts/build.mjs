@@ -10,7 +10,6 @@ import { exe, isMain, root, stateDir } from "./lib/paths.mjs";
 import { ask, run } from "./lib/run.mjs";
 import { unlessCurrent } from "./lib/stamp.mjs";
 import { main, step } from "./lib/step.mjs";
-import { withoutNames } from "./lib/wasm-names.mjs";
 import { buildEnv, setup } from "./setup.mjs";
 
 /** The directory of the `terrace` program, which contains nothing else, so that it can go on PATH. */
@@ -39,7 +38,7 @@ export async function buildWorker({ optimised = true } = {}) {
   await unlessCurrent(
     name,
     {
-      inputs: [...workspace, "crates/terrace-app", "src", "package-lock.json", "scripts/build.mjs", "scripts/lib/wasm.mjs", "scripts/lib/wasm-names.mjs"],
+      inputs: [...workspace, "crates/terrace-app", "src", "package-lock.json", "scripts/build.mjs"],
       outputs: ["index.js", "wasm.js", "index_bg.wasm"].map((file) => `${out}/${file}`),
       also: `${await ask("rustc", ["--version"], { env })} ${env.WORKER_BUILD_BIN} ${env.WASM_BINDGEN_BIN}`,
     },
@@ -57,22 +56,38 @@ export async function buildWorker({ optimised = true } = {}) {
 
 /** Builds the command; with `objectStores`, as in releases, with `terrace serve --store`. */
 export async function buildCli({ objectStores = false } = {}) {
-  const features = ["terrace-cli/like-tests", ...(objectStores ? ["terrace-cli/object-store"] : [])].join();
-  await unlessCurrent(
-    "cli",
-    {
-      inputs: [...workspace, "crates/terrace-app", "crates/terrace-cli", "crates/terrace-commands", "crates/terrace-metadata", "crates/terrace-server", "scripts/build.mjs"],
-      outputs: [join(".terrace", "bin", exe("terrace"))],
-      also: `${await ask("rustc", ["--version"])} ${features}`,
-    },
-    () =>
-      step("building the terrace command", async (log) => {
-        // A debug build is fast enough, and with these features it shares its dependencies with the tests.
-        await run("cargo", ["build", "--workspace", "--bin", "terrace", "--features", features], { log });
-        await mkdir(cliDir, { recursive: true });
-        await copyFile(join(await targetDirectory(), "debug", exe("terrace")), cli);
-      }),
-  );
+  await step("building the terrace command", async (log) => {
+    // A debug build is fast enough, and with these features it shares its dependencies with the tests.
+    const features = ["terrace-cli/like-tests", ...(objectStores ? ["terrace-cli/object-store"] : [])].join();
+    await run("cargo", ["build", "--workspace", "--bin", "terrace", "--features", features], { log });
+    await mkdir(cliDir, { recursive: true });
+    // Replaced in one step, because it may be running.
+    await copyFile(join(await targetDirectory(), "debug", exe("terrace")), `${cli}.new`);
+    await rename(`${cli}.new`, cli);
+  });
+}
+
+/**
+ * Returns a wasm module without the custom sections that only debuggers use: the names of functions are a large part of its size
+ * (https://webassembly.github.io/spec/core/binary/modules.html).
+ */
+function withoutNames(module) {
+  const unsigned = (at) => {
+    for (let [value, shift] = [0, 0]; ; shift += 7) {
+      const byte = module[at++];
+      value += (byte & 0x7f) * 2 ** shift;
+      if (byte < 0x80) return [value, at];
+    }
+  };
+  const kept = [module.subarray(0, 8)];
+  for (let start = 8; start < module.length; ) {
+    const [size, body] = unsigned(start + 1);
+    const [length, name] = module[start] === 0 ? unsigned(body) : [0, body];
+    const isForDebuggers = /^(name$|\.debug_)/.test(module.toString("utf8", name, name + length));
+    if (!isForDebuggers) kept.push(module.subarray(start, body + size));
+    start = body + size;
+  }
+  return Buffer.concat(kept);
 }
 
 async function targetDirectory() {

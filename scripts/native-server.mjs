@@ -6,13 +6,8 @@ import { cli } from "./build.mjs";
 import { temporaryDirectory } from "./lib/cleanup.mjs";
 import { CommandFailed, serveProgram } from "./lib/run.mjs";
 import { ensureCertificates } from "./lib/tls.mjs";
+import { until } from "./lib/wait.mjs";
 import { discovery, freePort, newSecrets } from "./server.mjs";
-
-const HOST = "127.0.0.1";
-
-/** In milliseconds: the maximum time until the first answer, and the pause between two requests. */
-const START_MS = 30_000;
-const PAUSE_MS = 20;
 
 /**
  * Starts the registry and waits until it answers. `buildCli` must have run. `cleanup` stops it.
@@ -46,7 +41,7 @@ export async function startNativeServer(
 ) {
   await mkdir(stateDir, { recursive: true });
   const usedPort = port || (await freePort());
-  const listen = `${HOST}:${usedPort}`;
+  const listen = `127.0.0.1:${usedPort}`;
   const url = `${https ? "https" : "http"}://${listen}`;
   const tls = https ? await ensureCertificates(join(stateDir, "tls"), { names }) : null;
   const [data, logFile] = [join(stateDir, "registry"), join(stateDir, "logs", "server.log")];
@@ -58,29 +53,16 @@ export async function startNativeServer(
   await rm(logFile, { force: true });
   const server = await serveProgram(program, all, { env: serverEnv, log: logFile });
   cleanup.add(`stopping the registry at ${url}`, server.stop);
-  let hasEnded = false;
-  server.ended.then(() => (hasEnded = true));
-  const services = await firstAnswer(url, tls, () => hasEnded);
-  if (!services) {
-    const what = hasEnded ? "did not start" : `does not answer at ${url}`;
+  const answer = await until(() => discovery(url, tls).then((found) => found.status === 200 && found), { pause: 20, ended: server.ended });
+  if (!answer) {
     await server.stop();
     await server.logged;
-    throw new CommandFailed(`\`terrace serve\` ${what}`, await readFile(logFile, "utf8").catch(() => ""), { logFile });
+    throw new CommandFailed(`\`terrace serve\` does not answer at ${url}`, await readFile(logFile, "utf8").catch(() => ""), { logFile });
   }
   const env = { TERRACE_URL: url, TERRACE_TOKEN: secrets.adminToken, ...(tls && { SSL_CERT_FILE: tls.caBundle }) };
   const { ended, stop } = server;
-  return { url, port: usedPort, services, secrets, data, env, logFile, pid: server.child.pid, ended, stop };
+  return { url, port: usedPort, services: JSON.parse(answer.body), secrets, data, env, logFile, pid: server.child.pid, ended, stop };
 }
 
 /** The environment of this process, without variables that are meant for the tests, or for another registry or store. */
 const foreign = () => Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(TERRACE|AWS|AZURE|GOOGLE)_/.test(name)));
-
-/** Returns the discovery document as soon as the registry answers, or `null` if it has ended, or takes too long. */
-async function firstAnswer(url, tls, hasEnded) {
-  for (const until = Date.now() + START_MS; Date.now() < until && !hasEnded(); ) {
-    const answer = await discovery(url, tls).catch(() => null);
-    if (answer?.status === 200) return JSON.parse(answer.body);
-    await new Promise((done) => setTimeout(done, PAUSE_MS));
-  }
-  return null;
-}

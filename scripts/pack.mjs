@@ -1,19 +1,13 @@
 // `npm run pack`: the npm packages and the folder that people deploy, in dist/. Two runs write the same bytes.
-//
-//   node scripts/pack.mjs [--out DIR] [--worker DIR] [--licences FILE]
-//
-// --worker   a built Worker, which is not built again
-// --licences the licences of the crates in the Worker
 import { createHash } from "node:crypto";
 import { cp, mkdir, readFile, rm, writeFile } from "node:fs/promises";
-import { basename, join, resolve } from "node:path";
-import { parseArgs } from "node:util";
+import { basename, join } from "node:path";
 import { gzipSync } from "node:zlib";
 
 import { buildWorker } from "./build.mjs";
 import { licencesOf } from "./lib/licences.mjs";
 import { lockToDeploy, REGISTRY } from "./lib/lock-file.mjs";
-import { ensureNpmPackages, npmPack } from "./lib/npm.mjs";
+import { npm } from "./lib/npm.mjs";
 import { isMain, root } from "./lib/paths.mjs";
 import { requirements } from "./lib/requirements.mjs";
 import { main, say } from "./lib/step.mjs";
@@ -32,14 +26,13 @@ const TIME = 499_162_500;
 /**
  * Writes the packages into `out`, which is replaced; returns the names of the files, by kind.
  *
- * - `worker`: the directory of the built Worker;
- * - `licences`: a file with the licences of the crates in it.
+ * - `licences`: the text about the licences of the crates in the Worker.
  */
-export async function pack({ out, worker = join(root, "build"), licences }) {
+export async function pack({ out, licences }) {
   await rm(out, { recursive: true, force: true });
   await mkdir(out, { recursive: true });
   const needs = await requirements();
-  const registry = await packed(out, "worker", (directory) => fillRegistry(directory, { needs, worker, licences }));
+  const registry = await packed(out, "worker", (directory) => fillRegistry(directory, { needs, licences }));
   const attempt = await packed(out, "try", () => {});
   await layOutDeploy(join(out, "deploy"), { integrity: await integrityOf(registry) });
   const folder = await vendored(out, registry, needs.version);
@@ -57,16 +50,17 @@ async function packed(out, folder, fill) {
   for (const name of ["package.json", "README.md", ...files]) await copyIfThere(join(source, name), join(directory, name));
   await cp(join(root, "LICENSE"), join(directory, "LICENSE"));
   await fill(directory);
-  return join(out, await npmPack(directory, out));
+  const { stdout } = await npm(["pack", "--ignore-scripts", "--json", "--pack-destination", out], { cwd: directory });
+  return join(out, JSON.parse(stdout)[0].filename);
 }
 
 /** Other files are added, or left out, by `fill`. */
 const copyIfThere = (from, to) => cp(from, to).catch((error) => error.code === "ENOENT" || Promise.reject(error));
 
-async function fillRegistry(directory, { needs, worker, licences }) {
-  for (const name of WORKER) await cp(join(worker, name), join(directory, name));
+async function fillRegistry(directory, { needs, licences }) {
+  for (const name of WORKER) await cp(join(root, "build", name), join(directory, name));
   await writeFile(join(directory, "requirements.json"), `${JSON.stringify(needs, null, 2)}\n`);
-  if (licences) await cp(licences, join(directory, "THIRD-PARTY.txt"));
+  if (licences) await writeFile(join(directory, "THIRD-PARTY.txt"), licences);
   await fillStart(join(directory, "start"));
 }
 
@@ -83,8 +77,6 @@ async function fillStart(directory) {
     format: "esm",
     platform: "node",
     target: "node22",
-    // Certificates are only created for checkouts.
-    external: ["@peculiar/x509"],
     plugins: [ownPaths],
     metafile: true,
     logLevel: "warning",
@@ -108,7 +100,7 @@ const ownPaths = {
 };
 
 /** Returns the digest of a file, as lock files have it. */
-const integrityOf = async (file) => `sha512-${createHash("sha512").update(await readFile(file)).digest("base64")}`;
+export const integrityOf = async (file) => `sha512-${createHash("sha512").update(await readFile(file)).digest("base64")}`;
 
 /** Writes the folder to deploy, with a lock file; the package of the registry is `specifier` in it, by default a version. */
 async function layOutDeploy(directory, { specifier, ...entry }) {
@@ -140,14 +132,10 @@ const sumOf = async (file) => `${createHash("sha256").update(await readFile(file
 
 if (isMain(import.meta.url)) {
   await main(async () => {
-    const { values } = parseArgs({ options: { out: { type: "string", default: join(root, "dist") }, worker: { type: "string" }, licences: { type: "string" } } });
-    if (values.worker) await ensureNpmPackages();
-    else {
-      await setup();
-      await buildWorker();
-    }
-    const out = resolve(values.out);
-    await pack({ out, worker: values.worker && resolve(values.worker), licences: values.licences });
+    await setup();
+    await buildWorker();
+    const out = join(root, "dist");
+    await pack({ out });
     say(await readFile(join(out, "SHA256SUMS"), "utf8"));
   });
 }

@@ -1,50 +1,71 @@
-// `npm run pages`: renews the pictures of the pages in docs/images.
-import { parseArgs } from "node:util";
+// `npm run pages`: renews the pictures of the pages in docs/images, light and dark, of a registry with the packages of the tests.
+// `-- --serve` runs that registry until Ctrl-C instead.
+import { writeFile } from "node:fs/promises";
+import { join, relative } from "node:path";
 
-import { buildAll } from "./build.mjs";
-import { Cleanup } from "./lib/cleanup.mjs";
+import { buildCli } from "./build.mjs";
+import { Cleanup, temporaryDirectory } from "./lib/cleanup.mjs";
 import { CLIENTS } from "./lib/clients.mjs";
-import { endWithParent } from "./lib/lifetime.mjs";
-import { continueUnderNewNode } from "./lib/npm.mjs";
-import { main, say } from "./lib/step.mjs";
-import { setup } from "./setup.mjs";
+import { endTogether, endWithParent } from "./lib/lifetime.mjs";
+import { ensureNpmPackages } from "./lib/npm.mjs";
+import { root } from "./lib/paths.mjs";
+import { main, say, step } from "./lib/step.mjs";
+import { startNativeServer } from "./native-server.mjs";
 
-const USAGE = `npm run pages [-- OPTIONS]
+/** The page in pictures, by the name of the tests, and the height of its window. */
+const PICTURES = { module: ["a module", 800] };
 
-  --screenshots  renew the pictures of pages in docs/images
-  --recording    renew the recording of the first steps in docs/images
-  --serve        run the registry of the pictures until Ctrl-C
+const WIDTH = 1200;
+const QUALITY = 85;
+const MOST_BYTES = 100_000;
 
-Without an option, the first.
-`;
-
-const OPTIONS = Object.fromEntries(["screenshots", "recording", "serve", "help"].map((name) => [name, { type: "boolean", default: false }]));
+/** The hostname in the pictures. The browser finds the local registry there. */
+const HOSTNAME = "registry.example.com";
 
 endWithParent();
 await main(async () => {
-  const { values: wanted } = parseArgs({ options: OPTIONS });
-  if (wanted.help) return say(USAGE);
-  if (!Object.values(wanted).includes(true)) wanted.screenshots = true;
-  await setup();
-  await continueUnderNewNode();
-  await buildAll();
-  await CLIENTS.chromium.ensure();
+  await ensureNpmPackages();
+  await buildCli();
   const cleanup = new Cleanup();
-  process.once("SIGINT", () => cleanup.run().finally(() => process.exit(1)));
+  // Imported only now, because it needs npm packages.
+  const { PAGES, publishCatalogue } = await import("../tests/clients/support/catalogue.mjs");
+  const { Registry } = await import("../tests/clients/support/registry.mjs");
   try {
-    await work(wanted, cleanup);
+    const registry = Object.assign(new Registry(), await startNativeServer(cleanup));
+    await step("publishing packages for the pages", () => publishCatalogue(registry, temporaryDirectory(cleanup)));
+    if (!process.argv.includes("--serve")) return await takePictures(cleanup, registry, PAGES);
+    endTogether(registry, cleanup);
+    for (const { path } of Object.values(PAGES)) say(`  ${new URL(path, registry.url)}`);
+    await registry.ended;
   } finally {
     await cleanup.run();
   }
 });
 
-/** Imports each part only where it is wanted, after `setup`: it needs npm packages. */
-async function work({ screenshots, recording, serve }, cleanup) {
-  if (screenshots) await (await import("./pages/screenshots.mjs")).takeScreenshots(cleanup);
-  if (recording) await (await import("./pages/recording.mjs")).record(cleanup);
-  if (!serve) return;
-  const { PAGES, startWithPackages } = await import("./pages/registry.mjs");
-  const registry = await startWithPackages(cleanup);
-  for (const path of Object.values(PAGES)) say(`  ${new URL(path, registry.url)}`);
-  await registry.ended;
+/** Writes `docs/images/page-{name}-{light,dark}.webp`. */
+async function takePictures(cleanup, registry, pages) {
+  await CLIENTS.chromium.ensure();
+  const { chromium } = await import("playwright-core");
+  // Browsers offer the clipboard, and so pages their copy buttons, on secure origins only.
+  const here = [`--host-resolver-rules=MAP ${HOSTNAME} 127.0.0.1:${registry.port}`, `--unsafely-treat-insecure-origin-as-secure=http://${HOSTNAME}`];
+  const browser = await chromium.launch({ executablePath: CLIENTS.chromium.find(), args: ["--no-sandbox", "--hide-scrollbars", ...here] });
+  cleanup.add("closing the browser", () => browser.close());
+  for (const [name, [page, height]] of Object.entries(PICTURES)) {
+    for (const colorScheme of ["light", "dark"]) {
+      const window = await browser.newPage({ viewport: { width: WIDTH, height }, colorScheme });
+      await window.goto(new URL(pages[page].path, `http://${HOSTNAME}`).href, { waitUntil: "networkidle" });
+      await save(window, join(root, "docs", "images", `page-${name}-${colorScheme}.webp`));
+      await window.close();
+    }
+  }
+}
+
+/** Writes a picture of the window as WebP, half as large as PNG; playwright itself writes none. */
+async function save(page, path) {
+  const session = await page.context().newCDPSession(page);
+  const { data } = await session.send("Page.captureScreenshot", { format: "webp", quality: QUALITY });
+  const bytes = Buffer.from(data, "base64");
+  say(`  ${relative(root, path)}: ${bytes.length} bytes`);
+  if (bytes.length > MOST_BYTES) throw new Error(`${path} has ${bytes.length} bytes, and may have ${MOST_BYTES}: make the window smaller`);
+  await writeFile(path, bytes);
 }

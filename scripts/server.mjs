@@ -1,6 +1,6 @@
 // Runs the built Worker in workerd, with KV, R2 and R2's S3 endpoint simulated by wrangler.
 import { randomBytes, randomInt } from "node:crypto";
-import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, readFile, realpath, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
 
@@ -8,16 +8,16 @@ import { temporaryDirectory } from "./lib/cleanup.mjs";
 import { openS3, s3Variables } from "./lib/local-s3.mjs";
 import { nodeForWrangler } from "./lib/npm.mjs";
 import { npmFile, root } from "./lib/paths.mjs";
-import { NotReady, waitWhileAtWork } from "./lib/patience.mjs";
 import { CommandFailed, serve } from "./lib/run.mjs";
-import { recordRunning, refuseSecond } from "./lib/running.mjs";
 import { ensureCertificates } from "./lib/tls.mjs";
+import { until } from "./lib/wait.mjs";
 
 const HOST = "127.0.0.1";
 
-/** In milliseconds: the timeout of one request for the discovery document, and the pause before the next one. */
+/** In milliseconds: the timeout of one request for the discovery document, the pause before the next one, and the wait for an answer. */
 const REQUEST_MS = 30_000;
 const PAUSE_MS = 250;
+const START_MS = 300_000;
 
 /** How long a message about a wrong configuration is awaited, in milliseconds; it usually follows the response within one second. */
 const EXPLANATION_MS = 10_000;
@@ -45,11 +45,11 @@ export async function freePort() {
 }
 
 /** Returns whether no program listens on `port`. */
-async function isFree(port) {
-  const server = await listen(port).catch(() => null);
-  if (server) await new Promise((done) => server.close(done));
-  return server !== null;
-}
+const isFree = (port) =>
+  new Promise((done) => {
+    const server = createServer().once("error", () => done(false));
+    server.listen(port, HOST, () => server.close(() => done(true)));
+  });
 
 /** Returns the port in `PORT`, or the default one. */
 export function portOf({ PORT }) {
@@ -61,14 +61,6 @@ export function portOf({ PORT }) {
 /** Rejects if another program listens on `port`; `command` starts the registry. */
 export async function requireFree(port, command) {
   if (!(await isFree(port))) throw new Error(`Port ${port} is in use. Choose another one: PORT=${port + 1} ${command}`);
-}
-
-function listen(port) {
-  return new Promise((done, failed) => {
-    const server = createServer();
-    server.once("error", failed);
-    server.listen(port, HOST, () => done(server));
-  });
 }
 
 /**
@@ -84,37 +76,13 @@ function listen(port) {
  * - `vars`: more variables for the Worker, by name (`null` removes one);
  * - `bindings`: more bindings, in the form of wrangler's configuration;
  * - `worker`: the `main`, and usually the `compatibilityDate`, of another Worker than the one in build/;
- * - `trusts`: a file with CAs that the Worker trusts in its own requests, besides the public ones;
- * - `say`: receives a line when the start takes long.
+ * - `trusts`: a file with CAs that the Worker trusts in its own requests, besides the public ones.
  *
  * Returns `{ url, port, services, secrets, s3, env, logFile, pid, ended, stop }`: `services` is the discovery document,
  * `s3` the address and the keys of the S3 endpoint, `env` the environment that clients need (`TERRACE_URL`,
  * `TERRACE_TOKEN`, with https `SSL_CERT_FILE`), and `ended` settles when the server ends by itself.
  */
-export async function startServer(cleanup, options = {}) {
-  try {
-    return await startOnce(cleanup, options);
-  } catch (error) {
-    const reason = REASONS_TO_TRY_AGAIN[error.code];
-    if (!reason) throw error;
-    options.say?.(`${reason}: starting it again`);
-    return startOnce(cleanup, options);
-  }
-}
-
-/** The exit code of a program that SIGTERM ended (128 + 15). This script does not send it before the server is ready. */
-const TERMINATED = 143;
-
-/** The code of a failure because another server answers at the port: it was free a moment ago. */
-const TAKEN = "TAKEN";
-
-/** The failures of a start that another one may not have, by their codes. */
-const REASONS_TO_TRY_AGAIN = {
-  [TERMINATED]: "another process has ended `wrangler dev` with SIGTERM",
-  [TAKEN]: "another server answers at the port of `wrangler dev`",
-};
-
-async function startOnce(
+export async function startServer(
   cleanup,
   {
     port = 0,
@@ -127,8 +95,7 @@ async function startOnce(
     bindings = {},
     worker,
     trusts,
-    say,
-  },
+  } = {},
 ) {
   await mkdir(stateDir, { recursive: true });
   await refuseSecond(stateDir);
@@ -136,49 +103,47 @@ async function startOnce(
   const url = `${https ? "https" : "http"}://${HOST}:${usedPort}`;
   const s3 = await openS3(cleanup, { port: usedPort, https, credentials: secrets.s3 });
   const tls = https ? await ensureCertificates(join(stateDir, "tls"), { names }) : null;
-  const files = await writeConfig(stateDir, s3, { ...variables(secrets, presign ? s3 : null), ...vars }, bindings, worker?.compatibilityDate ? worker : { ...(await builtWorker()), ...worker });
+  const variables = { TERRACE_ADMIN_TOKEN: secrets.adminToken, ...(presign && s3Variables(s3)), ...vars };
+  const files = await writeConfig(stateDir, s3, variables, bindings, { ...(worker?.compatibilityDate ? {} : await builtWorker()), ...worker });
   const logFile = join(stateDir, "logs", "server.log");
-  await rm(join(stateDir, "logs", "wrangler"), { recursive: true, force: true });
-  await rm(logFile, { force: true });
+  for (const log of [logFile, join(stateDir, "logs", "wrangler")]) await rm(log, { recursive: true, force: true });
 
   const args = [
+    // Running wrangler without its wrapper script saves a process that would have to be stopped.
+    ...["--no-warnings", npmFile("wrangler", "wrangler-dist", "cli.js")],
     ...["dev", "--config", files.config, "--env-file", files.secrets, "--persist-to", join(stateDir, "state")],
     ...["--ip", HOST, "--port", String(usedPort), "--inspector-port", String(await freePort())],
     "--show-interactive-dev-session=false",
     ...(tls ? ["--local-protocol", "https", "--https-key-path", tls.key, "--https-cert-path", tls.cert] : []),
   ];
-  // Running wrangler without its wrapper script saves a process that would have to be stopped.
-  const wrangler = ["--no-warnings", npmFile("wrangler", "wrangler-dist", "cli.js")];
-  const server = await serve(nodeForWrangler(), [...wrangler, ...args], { env: quietEnv(stateDir, trusts), log: logFile });
+  const server = await serve(nodeForWrangler(), args, { env: quietEnv(stateDir, trusts), log: logFile });
   cleanup.add(`stopping the registry at ${url}`, server.stop);
-
-  await recordRunning(stateDir, { pid: server.child.pid, url });
+  await writeFile(join(stateDir, RUNNING), JSON.stringify({ pid: server.child.pid, url, directory: await realpath(stateDir) }));
+  const services = await firstAnswer(url, tls, server, logFile);
   const env = { TERRACE_URL: url, TERRACE_TOKEN: secrets.adminToken, ...(tls && { SSL_CERT_FILE: tls.caBundle }) };
-  try {
-    const services = await firstAnswer(url, tls, server, { logFile, say });
-    return {
-      url,
-      port: usedPort,
-      services,
-      secrets,
-      s3,
-      env,
-      logFile,
-      pid: server.child.pid,
-      ended: server.ended,
-      stop: server.stop,
-    };
-  } catch (error) {
-    await server.stop();
-    throw error;
-  }
+  const { ended, stop } = server;
+  return { url, port: usedPort, services, secrets, s3, env, logFile, pid: server.child.pid, ended, stop };
 }
 
-/** The Worker's variables, by name. */
-const variables = (secrets, s3) => ({
-  TERRACE_ADMIN_TOKEN: secrets.adminToken,
-  ...(s3 && s3Variables(s3)),
-});
+/** The record of the registry that runs on a state directory: a second one would lose writes, and so would the first. */
+const RUNNING = "running.json";
+
+/** Rejects if the registry that was last started on this directory still answers. A copy of the directory has the record of the original. */
+async function refuseSecond(stateDir) {
+  const file = join(stateDir, RUNNING);
+  const { pid, url, directory } = JSON.parse(await readFile(file, "utf8").catch(() => "{}"));
+  if (directory !== (await realpath(stateDir)) || !isAlive(pid)) return;
+  if (!(await fetch(url).then(() => true, (error) => error.cause?.code !== "ECONNREFUSED"))) return;
+  throw new Error(`The registry of this directory already runs, at ${url} (process ${pid}, by ${file}). Use it, or stop it first; another directory has its own registry.`);
+}
+
+function isAlive(pid) {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return error.code === "EPERM";
+  }
+}
 
 const SECRETS = [
   "TERRACE_ADMIN_TOKEN",
@@ -220,9 +185,8 @@ function quoted(name, setting) {
 
 /** Returns the Worker of the checkout. */
 async function builtWorker() {
-  const found = (await readFile(join(root, "wrangler.toml"), "utf8")).match(/^compatibility_date = "(.+)"/m);
-  if (!found) throw new Error("wrangler.toml has no compatibility_date");
-  return { main: join(root, "build", "index.js"), compatibilityDate: found[1] };
+  const [, compatibilityDate] = (await readFile(join(root, "wrangler.toml"), "utf8")).match(/^compatibility_date = "(.+)"/m);
+  return { main: join(root, "build", "index.js"), compatibilityDate };
 }
 
 /** Keeps wrangler from prompting and from sending data, and its own files in our directory. */
@@ -237,63 +201,31 @@ const quietEnv = (stateDir, trusts) => ({
   WRANGLER_SEND_METRICS: "false",
 });
 
-/** Waits for the discovery document while wrangler is at work, and returns it. */
-async function firstAnswer(url, tls, { child, ended, stop, logged }, { logFile, say }) {
-  const ready = (signal) => askUntilAnswered(url, tls, signal);
-  try {
-    const answer = await waitWhileAtWork({ title: "`wrangler dev`", ready, group: child.pid, ended, logFile, say });
-    if (answer.status === 200) return JSON.parse(answer.body);
-    const message = `the registry answers ${answer.status} to discovery: ${answer.body}`;
-    // Each 404 of the registry has a body.
-    const code = answer.status === 404 && answer.body === "" ? TAKEN : undefined;
-    if (!code) await untilExplained(logFile);
-    await stop();
-    await logged;
-    throw new CommandFailed(message, await configurationErrors(logFile), { code, logFile });
-  } catch (error) {
-    if (!(error instanceof NotReady)) throw error;
-    throw new CommandFailed(error.message, await readFile(logFile, "utf8"), { code: error.code, logFile });
-  }
-}
-
-/** Waits until the log has a message about the configuration: wrangler passes it on after the response, and not once it is stopped. */
-async function untilExplained(logFile) {
-  for (let waited = 0; waited < EXPLANATION_MS && !(await configurationErrors(logFile)); waited += PAUSE_MS) {
-    await new Promise((done) => setTimeout(done, PAUSE_MS));
-  }
-}
-
-/** Returns the Worker's messages about its configuration. Other lines may contain a secret under a misspelt name. */
-async function configurationErrors(logFile) {
-  const found = (await readFile(logFile, "utf8")).matchAll(/configuration: [^\n\x1b]+/g);
-  return [...new Set(Array.from(found, ([message]) => message))].join("\n");
-}
-
-/** Repeats the request, because wrangler holds requests back until the Worker is up. */
-async function askUntilAnswered(url, tls, signal) {
-  while (!signal.aborted) {
-    const answer = await discovery(url, tls, signal).catch(() => null);
-    if (answer) return answer;
-    await new Promise((done) => setTimeout(done, PAUSE_MS));
-  }
-  return null;
+/** Waits for the discovery document, and returns it. wrangler holds requests back until the Worker is up. */
+async function firstAnswer(url, tls, { ended, stop, logged }, logFile) {
+  const log = () => readFile(logFile, "utf8");
+  const answer = await until(() => discovery(url, tls), { ms: START_MS, pause: PAUSE_MS, ended });
+  if (answer?.status === 200) return JSON.parse(answer.body);
+  // wrangler passes a message on after the response, and not once it is stopped. Other lines may contain a secret under a misspelt name.
+  const messages = async () => [...new Set((await log()).match(/configuration: [^\n\x1b]+/g))].join("\n");
+  if (answer) await until(messages, { ms: EXPLANATION_MS, pause: PAUSE_MS });
+  await stop();
+  await logged;
+  if (answer) throw new CommandFailed(`the registry answers ${answer.status} to discovery: ${answer.body}`, await messages(), { logFile });
+  throw new CommandFailed("`wrangler dev` ended, or did not answer in time", await log(), { logFile });
 }
 
 /** Requests `GET /.well-known/terraform.json`, trusting the local CA. */
-export async function discovery(url, tls, signal) {
+export async function discovery(url, tls) {
   const { get } = await import(tls ? "node:https" : "node:http");
   const options = tls ? { ca: await readFile(tls.ca) } : {};
   return new Promise((done, failed) => {
-    const request = get(
-      `${url}/.well-known/terraform.json`,
-      { ...options, agent: false, timeout: REQUEST_MS, signal },
-      (response) => {
-        let body = "";
-        response.on("data", (chunk) => (body += chunk));
-        response.on("end", () => done({ status: response.statusCode, body }));
-        response.on("error", failed);
-      },
-    );
+    const request = get(`${url}/.well-known/terraform.json`, { ...options, agent: false, timeout: REQUEST_MS }, (response) => {
+      let body = "";
+      response.on("data", (chunk) => (body += chunk));
+      response.on("end", () => done({ status: response.statusCode, body }));
+      response.on("error", failed);
+    });
     request.on("timeout", () => request.destroy(new Error("no answer")));
     request.on("error", failed);
   });

@@ -7,14 +7,13 @@ import { ensureNpmPackages, nodeForWrangler } from "./lib/npm.mjs";
 import { isMain, isWindows, npmFile } from "./lib/paths.mjs";
 import { requireRust } from "./lib/rust.mjs";
 import { main, say } from "./lib/step.mjs";
-import { cleanUpAfterTools, ensureTools, toolPaths } from "./lib/tools.mjs";
+import { ensureTools } from "./lib/tools.mjs";
 import { ensureWasmTarget, environment } from "./lib/wasm-target.mjs";
 
 /** Installs the missing parts. They are independent and run concurrently, because each waits for the network. */
 export async function setup() {
   await requireRust();
   const parts = await Promise.allSettled([ensureNpmPackages(), ensureWasmTarget(), ensureTools()]);
-  await cleanUpAfterTools();
   const failed = parts.find((part) => part.status === "rejected");
   if (failed) throw failed.reason;
 }
@@ -23,7 +22,7 @@ export async function setup() {
 export async function buildEnv() {
   const wasm = await environment();
   if (wasm === null) throw new Error("this machine is not set up yet: run `npm run setup`");
-  const { workerBuild, wasmBindgen } = await toolPaths();
+  const { workerBuild, wasmBindgen } = await ensureTools();
   // wasm-opt from npm is a script, which Windows does not start by name: there, worker-build downloads its
   // own.
   const scripts = isWindows

@@ -1,30 +1,23 @@
 // `npm run soak [-- SECONDS]`: runs publishers, readers, status changes and repair together on workerd, by
 // default for ten minutes, and checks at the end that nothing is lost and memory has not grown. `npm run
 // test:more` does the same for a short while.
-
 import { buildAll } from "./build.mjs";
 import { endWithParent } from "./lib/lifetime.mjs";
 import { continueUnderNewNode } from "./lib/npm.mjs";
-import { main, say, step } from "./lib/step.mjs";
-import { runTestFiles } from "./lib/test-files.mjs";
+import { main, say } from "./lib/step.mjs";
+import { nodeTests, Tally } from "./lib/tests.mjs";
 import { setup } from "./setup.mjs";
 
-const TEN_MINUTES = 600;
-
 endWithParent();
-
 await main(async () => {
-  const seconds = Number(process.argv[2] ?? TEN_MINUTES);
+  const seconds = Number(process.argv[2] ?? 600);
   if (!Number.isInteger(seconds) || seconds < 1) throw new Error("the argument of `npm run soak -- SECONDS` must be a whole number of seconds, at least 1");
   await setup();
   await continueUnderNewNode();
   await buildAll();
-  const env = { ...process.env, TERRACE_SOAK_SECONDS: String(seconds) };
-  const { output } = await step(`using a registry for ${seconds} seconds`, async () => {
-    const result = await runTestFiles(["tests/clients/worker/soak.test.mjs"], { env, minutes: 15 + seconds / 60 });
-    if (result.error) throw result.error;
-    return result;
-  });
-  const [figures] = output.match(/\{"publishes".*\}/) ?? [];
-  say(`  ${figures}`);
+  const tally = new Tally();
+  const options = { variables: { TERRACE_SOAK_SECONDS: String(seconds) }, minutes: 15 + seconds / 60 };
+  const output = await tally.tests(`using a registry for ${seconds} seconds`, (log) => nodeTests(log, ["tests/clients/worker/soak.test.mjs"], options));
+  if (tally.failed > 0) process.exitCode = 1;
+  say(`  ${output.match(/\{"publishes".*\}/)?.[0]}`);
 });

@@ -11,7 +11,6 @@ import { secretsIn } from "./lib/local-secrets.mjs";
 import { continueUnderNewNode, ensureExamplePackages } from "./lib/npm.mjs";
 import { root, stateDir } from "./lib/paths.mjs";
 import { endAll, run } from "./lib/run.mjs";
-import { recordRunning, refuseSecond } from "./lib/running.mjs";
 import { requireRust } from "./lib/rust.mjs";
 import { describeSettings, isPrivate, readSettings } from "./lib/settings.mjs";
 import { explain, main, say, step } from "./lib/step.mjs";
@@ -38,11 +37,7 @@ const NATIVE = {
   install: requireRust,
   prepare: ensureExamplePackages,
   build: buildCli,
-  serve: async (cleanup, options) => {
-    const server = await startNativeServer(cleanup, options);
-    await recordRunning(stateDir, server);
-    return server;
-  },
+  serve: startNativeServer,
 };
 const WORKER = {
   packages: ".terrace/state",
@@ -71,7 +66,6 @@ await main(async () => {
 });
 
 async function start(options, cleanup) {
-  await refuseSecond(stateDir);
   await requireFree(options.port, "npm start");
   const host = options.worker ? WORKER : NATIVE;
   await host.install();
@@ -88,7 +82,6 @@ async function start(options, cleanup) {
     stateDir,
     secrets: { ...own, adminToken: adminToken || own.adminToken },
     vars,
-    say: (line) => say(`  ${line}`),
   });
   endTogether(server, cleanup);
   if (examples) await publish(examples, server);

@@ -2,21 +2,20 @@
 // clients and runs both. The last line of the output is `N passed, N failed, N skipped`.
 import { randomUUID } from "node:crypto";
 import { availableParallelism } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 
 import { levelsOf } from "../tests/levels.mjs";
 import { buildCli, buildWorker, checkWorker, optimisedWorker } from "./build.mjs";
 import { Cleanup, temporaryDirectory } from "./lib/cleanup.mjs";
-import { CLIENTS, provideClients } from "./lib/clients.mjs";
-import { freeDisk } from "./lib/disk.mjs";
+import { find, provideClients, whyAbsent } from "./lib/clients.mjs";
 import { endWithParent } from "./lib/lifetime.mjs";
 import { continueUnderNewNode, ensureNpmPackages, nodeForWrangler } from "./lib/npm.mjs";
 import { npmFile } from "./lib/paths.mjs";
-import { killAllWith } from "./lib/processes.mjs";
-import { ask, endAll, lastLine, run } from "./lib/run.mjs";
+import { killAllWith, processesWith } from "./lib/processes.mjs";
+import { endAll, lastLine, run } from "./lib/run.mjs";
 import { say, slowest, stepsUnderWay } from "./lib/step.mjs";
-import { readCargoTest, Tally } from "./lib/tally.mjs";
-import { runTestFiles, testFiles } from "./lib/test-files.mjs";
-import { checkWorkflows } from "./lib/workflow-linters.mjs";
+import { cargoTests, nodeTests, Tally, testFiles } from "./lib/tests.mjs";
 import { startNativeServer } from "./native-server.mjs";
 import { startServer } from "./server.mjs";
 import { buildEnv, setup } from "./setup.mjs";
@@ -51,8 +50,20 @@ const TEST_THREADS = 3 * availableParallelism();
 /** The native tests of object stores. */
 const OF_STORES = ["objects::", "of_a_store"];
 
-/** Marks all processes of the run. */
+/**
+ * The linters of the workflows, of the action and of dependencies, and their arguments. zizmor asks no server, so that its result
+ * depends on the files alone.
+ */
+const LINTERS = {
+  actionlint: [],
+  zizmor: ["--offline", "--no-progress", "--persona=pedantic", ".github", "terrace-action"],
+  shellcheck: [join("terrace-action", "check.sh"), join("terrace-action", "install.sh"), join("terrace-action", "publish.sh")],
+  "cargo-deny": ["--workspace", "check"],
+};
+
+/** Marks all processes of the run, and how long they have to end after it, in milliseconds. */
 const MARK = "TERRACE_RUN";
+const GRACE_MS = 5_000;
 
 const tally = new Tally();
 endWithParent();
@@ -62,8 +73,8 @@ let runs = [];
 if (await tally.attempt(prepare)) {
   await continueUnderNewNode();
   setTimeout(giveUp, MINUTES * 60_000).unref();
-  say(freeDisk());
   for (const part of parts) await part().catch((error) => tally.attempt(() => Promise.reject(error)));
+  await endLeftovers();
 }
 report();
 
@@ -74,7 +85,7 @@ async function prepare() {
 }
 
 function report() {
-  say(`\n${freeDisk()}\nThe slowest steps:`);
+  say("\nThe slowest steps:");
   for (const line of slowest(10)) say(line);
   say(`\n${tally}`);
   process.exitCode = tally.failed > 0 ? 1 : 0;
@@ -89,12 +100,18 @@ async function giveUp() {
   process.exit();
 }
 
+/** Ends the processes that tests have left running. Each one is a failure. */
+async function endLeftovers() {
+  const left = () => processesWith(MARK, process.env[MARK]);
+  for (const until = Date.now() + GRACE_MS; left().length > 0 && Date.now() < until; ) await sleep(100);
+  for (const { pid, command } of left()) await tally.attempt(() => Promise.reject(new Error(`process ${pid} was left running, and is killed: ${command}`)));
+  killAllWith(MARK, process.env[MARK]);
+}
+
 /** Provides the programs that the tests run. Each one that is missing in the end is a failure. */
 async function provide() {
-  const started = performance.now();
   const errors = await provideClients();
   for (const [name, error] of Object.entries(errors)) await tally.attempt(() => Promise.reject(new Error(`${name} is missing: ${lastLine(error)}`)));
-  say(`  ${Object.keys(CLIENTS).length - Object.keys(errors).length} clients are there, after ${Math.round((performance.now() - started) / 1000)} s`);
 }
 
 /** Native tests with few generated cases, the tests over HTTP on both hosts, clients on the native host, and smoke tests on workerd. */
@@ -108,7 +125,7 @@ async function testEveryChange() {
   const cli = await tally.attempt(buildCli);
   await tally.check("cargo clippy", cargo("clippy", "--workspace", "--all-targets", "--", "-D", "warnings"));
   const isBuilt = await tally.check("building the tests", cargo("test", "--workspace", "--no-run"));
-  if (isBuilt) await cargoTest("cargo test", ["--workspace", "--no-fail-fast"]);
+  if (isBuilt) await nativeTests("cargo test", ["--workspace", "--no-fail-fast"]);
   await testGroup("test", "none");
   await Promise.all([cli && isBuilt && testNatively(), (await worker) && isBuilt && testSmoke(checkWorker, "presigned")]);
 }
@@ -123,14 +140,11 @@ async function testSmoke(worker, ...modes) {
   for (const mode of modes) {
     const vars = { ...NO_LIMITS, ...(mode === "edge" && { TERRACE_DOWNLOADS: mode }) };
     const filters = mode === "edge" ? OF_ARCHIVES : undefined;
-    await testOverHttp(`${mode} URLs`, mode, startServer, { presign: mode === "presigned", vars, worker, say }, filters);
+    await testOverHttp(`${mode} URLs`, mode, startServer, { presign: mode === "presigned", vars, worker }, filters);
   }
-  await tally.count(`smoke tests on ${worker === checkWorker ? "the Worker of the tests" : "the optimised Worker"}`, async () => {
+  await tally.tests(`smoke tests on ${worker === checkWorker ? "the Worker of the tests" : "the optimised Worker"}`, async (log) => {
     const { startSmokeServer } = await import("../tests/smoke/support/server.mjs");
-    return withCleanup(async (cleanup) => {
-      const server = await startSmokeServer(cleanup, { worker, say });
-      return runTestFiles(await testFiles("smoke"), { env: { ...process.env, ...server } });
-    });
+    return withCleanup(async (cleanup) => nodeTests(log, await testFiles("smoke"), { variables: await startSmokeServer(cleanup, { worker }) }));
   });
 }
 
@@ -141,14 +155,16 @@ async function testMore() {
     await buildWorker();
     await checkUpload();
   });
-  await checkWorkflows(tally);
+  for (const [name, args] of Object.entries(LINTERS)) {
+    const absent = whyAbsent(name);
+    if (absent) tally.skip(name, absent);
+    else await tally.check(name, (log) => run(find(name), args, { log }));
+  }
   await tally.check("cargo doc", (log) => run("cargo", ["doc", "--workspace", "--no-deps", "--features", "terrace-cli/object-store"], { log, env: { ...process.env, RUSTDOCFLAGS: "-D warnings" } }));
-  if (await ask("cargo", ["deny", "--version"])) await tally.check("cargo deny", cargo("deny", "--workspace", "check"));
-  else tally.skip("cargo deny", "it is not on PATH");
   const stores = ["--workspace", "--features", "terrace-cli/object-store"];
   await tally.check("cargo clippy, with object stores", cargo("clippy", ...stores, "--all-targets", "--", "-D", "warnings"));
-  await cargoTest("cargo test, many cases", ["--workspace", "--no-fail-fast"], { names: GENERATED, variables: { TERRACE_CASES: "many" } });
-  await cargoTest("cargo test, object stores", [...stores, "--no-fail-fast"], { names: OF_STORES });
+  await nativeTests("cargo test, many cases", ["--workspace", "--no-fail-fast"], { names: GENERATED, variables: { TERRACE_CASES: "many" } });
+  await nativeTests("cargo test, object stores", [...stores, "--no-fail-fast"], { names: OF_STORES });
   const cli = await tally.attempt(() => buildCli({ objectStores: true }));
   await testGroup("more", "none");
   if (cli) await testGroup("more", "native");
@@ -164,7 +180,7 @@ async function testGroup(level, host) {
   for (const [variables, group] of groups) {
     const [{ modes }] = group;
     const title = `${level === "test" ? "tests" : "more tests"}, ${host === "none" ? "without a host" : host}${modes ? `, ${modes.join(" and ")} URLs` : ""}`;
-    await tally.count(title, () => runTestFiles(group.map(({ file }) => file), { env: { ...process.env, ...JSON.parse(variables) } }));
+    await tally.tests(title, (log) => nodeTests(log, group.map(({ file }) => file), { variables: JSON.parse(variables) }));
   }
 }
 
@@ -172,26 +188,26 @@ function cargo(...args) {
   return (log) => run("cargo", args, { log });
 }
 
-/** Runs native tests, whatever the caller's environment contains: all of them, or those with one of these texts in their names. */
-function cargoTest(title, args, { names = [], variables = {} } = {}) {
+/**
+ * Runs native tests, whatever the caller's environment contains: all of them, or those with one of these texts in their names. A
+ * text that no test has counts as a failure: the test has another name now.
+ */
+function nativeTests(title, args, { names = [], variables = {} } = {}) {
   const env = { ...process.env, RUST_TEST_THREADS: String(TEST_THREADS), TERRACE_CASES: undefined, TERRACE_TEST_URL: undefined, ...variables };
-  return tally.suite(title, "cargo", ["test", ...args, "--", ...names], (output) => withAll(names, output), { env });
-}
-
-/** Counts a name that no test has as a failure: the test has another one now. */
-function withAll(names, output) {
-  const counts = readCargoTest(output);
-  const missing = names.filter((name) => !output.includes(name));
-  return { ...counts, failed: counts.failed + missing.length, details: [counts.details, ...missing.map((name) => `no test has ${name} in its name`)].filter(Boolean).join("\n") };
+  return tally.tests(title, async (log) => {
+    const counts = await cargoTests(log, [...args, "--", ...names], { env });
+    const missing = names.filter((name) => !counts.output.includes(name)).map((name) => `no test has ${name} in its name\n`);
+    return { ...counts, failed: counts.failed + missing.length, failures: missing.join("") + (counts.failures ?? "") };
+  });
 }
 
 /** Runs the tests of `tests/it/http` against a server, whose archives have URLs of this kind: `presigned`, `worker` or `edge`. */
 async function testOverHttp(title, mode, start, options, filters = ["http::"]) {
-  await tally.attempt(() =>
+  await tally.tests(`HTTP tests, ${title}`, (log) =>
     withCleanup(async (cleanup) => {
       const server = await start(cleanup, options);
       const env = { ...process.env, TERRACE_TEST_URL: server.url, TERRACE_TEST_TOKEN: server.secrets.adminToken, TERRACE_TEST_MODE: mode };
-      await tally.suite(`HTTP tests, ${title}`, "cargo", ["test", "--workspace", "--test", "it", "--", ...filters], readCargoTest, { env });
+      return cargoTests(log, ["--workspace", "--test", "it", "--", ...filters], { env });
     }),
   );
 }

@@ -26,13 +26,12 @@ use worker::wasm_bindgen_futures::{JsFuture, future_to_promise};
 use worker::{Context, Env, console_error, console_log, console_warn, js_sys, web_sys};
 
 use terrace_app::cache::Cache;
-use terrace_app::context;
 use terrace_app::driver::Unfinished;
 use terrace_app::host::{
     CacheRequest, CachedArchive, DownloadEvent, Host, LogLevel, Request as _, StoreError,
 };
 use terrace_app::usage::UsageMeter;
-use terrace_app::{cache_tag, cached_archive, perform, pipeline};
+use terrace_app::{cache_tag, cached_archive, context, perform, pipeline};
 
 /// Maximum number of tags that one request removes from the platform's cache of archives
 /// (<https://developers.cloudflare.com/cache/how-to/purge-cache/#availability-and-limits>).
@@ -97,11 +96,7 @@ async fn answer(
             };
             let tasks = ctx.take_tasks();
             if !tasks.is_empty() {
-                context.wait_until(async move {
-                    for task in tasks {
-                        perform(&ctx, task).await;
-                    }
-                });
+                context.wait_until(async move { perform(&ctx, tasks).await });
             }
             reply
         }
@@ -130,8 +125,7 @@ pub(crate) async fn run_repair_step(env: Env) {
     let no_cache = ArchiveCache::default();
     match config(&env).and_then(|config| Ok((config, Cloudflare::new(env, no_cache)?))) {
         Ok((config, cloudflare)) => {
-            terrace_app::run_repair_step(&context::Context::new(config, cloudflare, String::new()))
-                .await;
+            terrace_app::run_job(&context::Context::new(config, cloudflare, String::new())).await;
         }
         Err(ConfigurationError { cause, .. }) => console_error!("configuration: {cause}"),
     }
@@ -163,7 +157,7 @@ fn config(env: &Env) -> Result<&'static Config, ConfigurationError> {
                 .collect();
             match Config::from_vars(&vars) {
                 Ok(config) => {
-                    for warning in config.faults().into_iter().chain(config.warnings()) {
+                    for warning in config.warnings() {
                         console_warn!("configuration: {warning}");
                     }
                     // Each isolate has one, which lives as long as the isolate.

@@ -21,14 +21,12 @@ const LEVELS = {
   "ecosystem/renovate": { own: NONE }, // npm run ecosystem
 
   "clients/access/access": ON_BOTH,
-  "clients/access/browser-sign-in": ON_BOTH,
   "clients/access/jose": { more: NONE }, // an oracle
   "clients/access/login": { more: WORKERD }, // a browser, and requests to a provider
   "clients/access/trusted": ON_BOTH,
 
   "clients/admin/admin": ON_BOTH_WITH_URLS, // exports and imports of archives
   "clients/admin/erase": ON_BOTH_WITH_URLS, // URLs end with their archive
-  "clients/admin/operations": { more: BOTH_MODES }, // counts at the bindings of the Worker
   "clients/admin/status": ON_BOTH,
 
   "clients/mcp/clients": ON_BOTH,
@@ -37,6 +35,7 @@ const LEVELS = {
 
   "clients/mirror/mirror": ON_BOTH_WITH_URLS,
   "clients/mirror/mirror-add": ON_BOTH,
+  "clients/mirror/mirror-modules": ON_BOTH,
   "clients/mirror/mirror-push": ON_BOTH,
   "clients/mirror/pull": ON_BOTH_WITH_URLS, // archives pass through the Worker into the bucket
 
@@ -46,36 +45,29 @@ const LEVELS = {
 
   "clients/oci/oci": ON_BOTH_WITH_URLS,
   "clients/oci/oci-access": ON_BOTH,
-  "clients/oci/oci-conformance": ON_BOTH_WITH_URLS, // its headers differ by mode
   "clients/oci/oci-push": ON_BOTH_WITH_URLS, // uploads in chunks through the Worker
-  "clients/oci/oras-go": ON_BOTH_WITH_URLS,
 
-  "clients/pages/appearance": { more: NATIVE }, // a browser; the pages are the same on workerd, where headers.test.mjs reads each
-  "clients/pages/copying": { more: NATIVE }, // a browser; the pages are the same on workerd, where headers.test.mjs reads each
-  "clients/pages/documents": { more: NATIVE }, // a browser; the pages are the same on workerd, where headers.test.mjs reads each
-  "clients/pages/headers": ON_BOTH,
-  "clients/pages/keyboard": { more: NATIVE }, // a browser; the pages are the same on workerd, where headers.test.mjs reads each
-  "clients/pages/operations": { more: WORKERD }, // counts at the bindings of the Worker
+  "clients/pages/appearance": { more: NATIVE }, // a browser; the pages are the same on workerd, where the tests over HTTP read them
+  "clients/pages/copying": { more: NATIVE }, // a browser; the pages are the same on workerd, where the tests over HTTP read them
+  "clients/pages/keyboard": { more: NATIVE }, // a browser; the pages are the same on workerd, where the tests over HTTP read them
   "clients/pages/sign-in": { more: WORKERD }, // a browser, and requests to a provider
-  "clients/pages/weight": { more: NATIVE }, // a browser; the pages are the same on workerd, where headers.test.mjs reads each
+  "clients/pages/weight": { more: NATIVE }, // a browser; the pages are the same on workerd, where the tests over HTTP read them
 
   "clients/parsers/metadata": { more: NONE }, // an oracle
   "clients/parsers/oracles": { more: NONE }, // an oracle
-  "clients/parsers/public-api": { more: NONE }, // an oracle
 
   "clients/registry/big-archives": { more: WORKERD }, // the memory of the Worker
   "clients/registry/collections": ON_BOTH,
   "clients/registry/doctor": ON_BOTH_WITH_URLS, // it examines archives in each mode
-  "clients/registry/doctor-elsewhere": { test: NONE },
   "clients/registry/example": ON_BOTH,
   "clients/registry/gpg": ON_BOTH,
   "clients/registry/https": ON_BOTH,
+  "clients/registry/in-use": { test: NATIVE },
   "clients/registry/modules": ON_BOTH_WITH_URLS,
   "clients/registry/old-terraform": ON_BOTH,
-  "clients/registry/other-stores": { more: NATIVE }, // object stores
   "clients/registry/presigned": { more: BOTH_MODES }, // the URLs of a bucket
   "clients/registry/providers": ON_BOTH_WITH_URLS,
-  "clients/registry/store": { more: NATIVE }, // an object store
+  "clients/registry/store": { more: NATIVE }, // object stores
   "clients/registry/version-lists": { more: WORKERD }, // the memory of the Worker
   "clients/registry/webhooks": ON_BOTH,
 
@@ -93,23 +85,16 @@ const LEVELS = {
   "clients/worker/standby": { more: WORKERD },
   "clients/worker/upgrade": { more: WORKERD },
 
-  "scripts/clients": { test: NONE },
   "scripts/compatibility": { test: NONE },
   "scripts/deploy": { test: NONE },
-  "scripts/deployed-log": { test: NONE },
-  "scripts/drawing": { test: NONE },
-  "scripts/entry": { test: NONE },
   "scripts/release/action": { test: NONE },
   "scripts/release/artefacts": { test: NONE },
   "scripts/release/licences": { more: NONE }, // it reads the licences of all packages
   "scripts/release/release": { test: NONE },
   "scripts/release/versions": { test: NONE },
   "scripts/rules": { test: NONE },
-  "scripts/running": { test: NONE },
   "scripts/settings": { test: NONE },
   "scripts/signing-key": { test: NONE },
-  "scripts/step": { test: NONE },
-  "scripts/tls": { test: NONE },
 };
 
 const nameOf = (file) => file.replaceAll("\\", "/").replace(/^tests\/|\.test\.mjs$/g, "");

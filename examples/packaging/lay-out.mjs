@@ -14,7 +14,7 @@ const NAMESPACE = "acme";
  * release, because a published version never changes.
  *
  * - `bundle`: the provider as one script;
- * - `key`: from `signingKey` or `rsaKey`;
+ * - `key`: from `rsaKey`;
  * - `moduleDir`: the example module.
  */
 export async function layOutExamples({ stateDir, bundle, key, moduleDir, log }) {

@@ -25,7 +25,7 @@ const SIGNATURE = 0x89;
 const PUBLIC_KEY = 0x99;
 const USER = 0xb5;
 
-/** Returns the key in `directory`, which is created on first use, with the same properties as `signingKey`. */
+/** Returns the key in `directory`, which is created on first use: `publicKey`, its file, and `signDetached`, which makes a binary signature, the only kind that Terraform reads. */
 export async function rsaKey(directory, log) {
   const file = join(directory, "private.json");
   const publicKeyFile = join(directory, "public.asc");

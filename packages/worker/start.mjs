@@ -14,7 +14,6 @@ import { endTogether, endWithParent } from "../../scripts/lib/lifetime.mjs";
 import { secretsIn } from "../../scripts/lib/local-secrets.mjs";
 import { isWindows, npmFile, root, stateDir } from "../../scripts/lib/paths.mjs";
 import { adminOf, publishRelease } from "../../scripts/lib/publisher.mjs";
-import { refuseSecond } from "../../scripts/lib/running.mjs";
 import { explain, main, say, step } from "../../scripts/lib/step.mjs";
 import { portOf, requireFree, startServer } from "../../scripts/server.mjs";
 import { moduleDocumentation, providerDocumentation } from "./documentation.mjs";
@@ -57,14 +56,13 @@ async function run(cleanup, { command, examples }) {
   await chmod(stateDir, 0o700);
   // It has secrets, and may be in somebody's repository.
   await writeFile(join(stateDir, ".gitignore"), "*\n");
-  await refuseSecond(stateDir);
   await requireFree(port, command);
   const { version } = JSON.parse(await readFile(join(root, "package.json"), "utf8"));
   const secrets = await secretsIn(stateDir);
   // The key of the example takes seconds: it is made while the registry starts.
   const built = examples ? layOut() : null;
   built?.catch(() => {});
-  const server = await step(`starting Terrace ${version}`, async () => startServer(cleanup, { port, stateDir, secrets, worker: await worker(), say }));
+  const server = await step(`starting Terrace ${version}`, async () => startServer(cleanup, { port, stateDir, secrets, worker: await worker() }));
   endTogether(server, cleanup);
   if (examples) await step("publishing the examples", async () => publish(await built, server));
   await writeClientFiles(server, examples);

@@ -1,113 +1,96 @@
-// Alternates between both sides, so that other load on the machine affects both, and takes the medians of
-// rounds.
+// Measures the CPU of reads on both sides, and checks first that these do the same work: the floor's answers and log lines must
+// equal the Worker's, byte for byte. The sides alternate, so that other load on the machine affects both.
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+
 import { Meter } from "./cpu.mjs";
-import { etagOf, sameAnswer, sameLog } from "./check.mjs";
-import { load, wire } from "./load.mjs";
-import { median, share } from "./statistics.mjs";
 
 const CONNECTIONS = 16;
-/** The length of a side's turn. Other load on the machine varies more slowly, so it affects both sides. */
+/** The length of a side's turn, in milliseconds. Other load on the machine varies more slowly, so it affects both sides. */
 const SLICE_MS = 20;
 /** The sides in the order of their turns. */
 const TURNS = [0, 1, 1, 0];
 
+/**
+ * The number of tries. Signed URLs contain the second of their creation, so two answers can differ if that
+ * second passes in between.
+ */
+const TRIES = 5;
+
 /** Checks that both sides do the same; returns the cases with `request`, and with `answered`, the bytes of the body. */
 export async function prepare(cases, { ours, floor }) {
   const prepared = [];
-  await Promise.all([ours, floor].map((server) => server.forgetLog()));
+  for (const server of [ours, floor]) await server.forgetLog();
   for (const asked of cases) {
-    const [[own], [other]] = await Promise.all([ours, floor].map((server) => server.connections(asked.deployment, 1)));
-    const request = await requestFor(asked, [own, other]);
-    const { bytes } = await sameAnswer(asked, request, own, other);
-    prepared.push({ ...asked, request, answered: bytes });
+    const clients = [ours, floor].map((server) => server.client(asked.deployment));
+    const request = { path: asked.path, headers: { ...asked.headers } };
+    // A request for an unchanged answer sends the current ETag.
+    if (asked.isUnchanged) {
+      const [{ headers }] = await Promise.all(clients.map((client) => client.ask(request)));
+      request.headers["if-none-match"] = headers.map((line) => /^etag: *(.+)$/i.exec(line)?.[1]).find(Boolean);
+    }
+    prepared.push({ ...asked, request, answered: await sameAnswer(asked, request, clients) });
   }
-  await sameLog(ours, floor);
+  const [expected, found] = await Promise.all([ours, floor].map(({ logFile }) => linesOf(logFile)));
+  assert.deepEqual(found, expected, "the floor's log differs from the Worker's");
   return prepared;
 }
 
-/** A request for an unchanged answer sends the current ETag. */
-async function requestFor({ path, headers, isUnchanged }, connections) {
-  if (!isUnchanged) return wire({ path, headers });
-  const [etag] = (await Promise.all(connections.map((connection) => connection.ask(wire({ path, headers }))))).map(etagOf);
-  return wire({ path, headers: { ...headers, "if-none-match": etag } });
+/** Compares both answers to a request, and returns the number of their bytes. */
+async function sameAnswer({ name, status }, request, clients) {
+  let own, other;
+  for (let tried = 0; tried < TRIES; tried += 1) {
+    [own, other] = await Promise.all(clients.map((client) => client.ask(request)));
+    if (own.body.equals(other.body)) break;
+  }
+  assert.equal(own.status, status, `${name}: the Worker answers ${own.status}: ${own.body}`);
+  assert.deepEqual({ ...other, body: `${other.body}` }, { ...own, body: `${own.body}` }, `${name}: the floor's answer differs from the Worker's`);
+  return own.body.length;
+}
+
+/** Returns the lines of a log, except durations, and lookups in R2 that each side repeats when 30 seconds have passed. */
+async function linesOf(file) {
+  const lines = (await readFile(file, "utf8")).split("\n").filter((line) => line.startsWith('{"route"'));
+  const timeless = lines.map((line) => line.replaceAll(/"((?:\w+_)?ms)":\d+/g, '"$1":0'));
+  return timeless.map((line) => (line.includes('"index":"miss"') ? line.replace(/"r2":\d+/, '"r2":0') : line)).sort();
 }
 
 /**
  * Runs all rounds of each case, of `ms` for each side; the first one only warms up. A case leaves garbage and
  * code optimised for its answers, which would distort the next, so cases do not alternate. Returns the cases
- * with their figures.
+ * with the CPU time of each side per request in µs, and the ratio of both in the same round.
  */
-export async function measure(cases, servers, { rounds, ms }) {
+export async function measure(cases, { ours, floor }, { rounds, ms }) {
   const measured = [];
   for (const asked of cases) {
-    const sides = await Promise.all([servers.ours, servers.floor].map((server) => sideOf(server, asked)));
-    await inTurns(sides, ms);
-    const [ours, floor] = [[], []];
-    for (let round = 0; round < rounds; round += 1) {
-      const [own, other] = await inTurns(sides, ms);
-      ours.push(own);
-      floor.push(other);
-    }
-    measured.push({ ...asked, measured: { ours: summary(ours), floor: summary(floor), ratio: ratio(ours, floor) } });
-    await Promise.all([servers.ours.forgetLog(), servers.floor.forgetLog()]);
+    const sides = [ours, floor].map((server) => ({ server, client: server.client(asked.deployment) }));
+    await inTurns(sides, asked, ms);
+    const all = [];
+    for (let round = 0; round < rounds; round += 1) all.push(await inTurns(sides, asked, ms));
+    const [own, other] = [0, 1].map((side) => quartiles(all.map((round) => round[side])).median);
+    measured.push({ ...asked, measured: { ours: own, floor: other, ratio: quartiles(all.map(([one, two]) => one / two)) } });
+    for (const server of [ours, floor]) await server.forgetLog();
   }
   return measured;
 }
 
-async function sideOf(server, { deployment, request, status }) {
-  return { pid: server.pid, connections: await server.connections(deployment, CONNECTIONS), request, status };
-}
-
-/** Runs one round in short slices: first one side, then the other twice, and so on. */
-async function inTurns(sides, ms) {
-  const runs = sides.map(({ pid }) => new Run(pid));
+/** Runs one round in short slices: first one side, then the other twice, and so on. Returns the CPU time per request of each, in µs. */
+async function inTurns(sides, { request, status }, ms) {
+  const meters = sides.map(({ server }) => new Meter(server.pid));
+  const answers = [0, 0];
   // A side that needs longer than a slice for one request must not extend the round to minutes.
   const late = performance.now() + 4 * ms;
   for (let slice = 0; slice * SLICE_MS < 2 * ms; slice += 1) {
     const turn = slice % TURNS.length;
     if (turn === 0 && performance.now() > late) break;
-    const { connections, request, status } = sides[TURNS[turn]];
-    runs[TURNS[turn]].add(await load(connections, request, { ms: SLICE_MS, status }));
+    answers[TURNS[turn]] += await sides[TURNS[turn]].client.load(request, { ms: SLICE_MS, status, connections: CONNECTIONS });
   }
-  return runs.map((run) => run.end());
+  return meters.map((meter, side) => meter.used() / answers[side] / 1000);
 }
 
-/** The measurement of a side's process in a round. Everything that it does in that time counts for the requests. */
-class Run {
-  #meter;
-  #requests = 0;
-  #seconds = 0;
-  #latencies = [];
-
-  constructor(pid) {
-    this.#meter = new Meter(pid);
-  }
-
-  add({ seconds, latencies }) {
-    this.#requests += latencies.length;
-    this.#seconds += seconds;
-    for (const latency of latencies) this.#latencies.push(latency);
-  }
-
-  /** Returns the CPU time per request in µs, requests per second, and the latency of each. */
-  end() {
-    return { cpu: this.#meter.used() / this.#requests / 1000, rate: this.#requests / this.#seconds, latencies: this.#latencies };
-  }
-}
-
-/** Returns the ratio of both sides' CPU times in the same round. */
-function ratio(runs, others) {
-  const ratios = runs.map(({ cpu }, at) => cpu / others[at].cpu);
-  return { median: median(ratios), low: share(ratios, 0.25), high: share(ratios, 0.75) };
-}
-
-/** Returns the CPU time per request in µs, requests per second, and latencies in milliseconds. */
-function summary(runs) {
-  const latencies = runs.flatMap((run) => run.latencies);
-  return {
-    cpu: median(runs.map(({ cpu }) => cpu)),
-    rate: median(runs.map(({ rate }) => rate)),
-    p50: share(latencies, 0.5),
-    p99: share(latencies, 0.99),
-  };
+/** Returns the median, and the values that a quarter and three quarters of the values are below. */
+export function quartiles(values) {
+  const sorted = values.toSorted((a, b) => a - b);
+  const at = (share) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))];
+  return { median: at(0.5), low: at(0.25), high: at(0.75) };
 }

@@ -12,37 +12,25 @@ const LIMIT_MS = 60_000;
 const REMOVAL = { recursive: true, force: true, maxRetries: 10, retryDelay: 100 };
 
 /** The directory for temporary files that need no speed. */
-export const temporaryRoot = tmpdir();
+const temporaryRoot = tmpdir();
 
 const IN_MEMORY = "/dev/shm";
 const ENOUGH_MEMORY = 256 * 1024 * 1024;
-
-/** An action that exceeded its time limit, and that no code waits for any longer. */
-class TimedOut extends Error {
-  constructor(title, ms) {
-    super(`${title} did not end within ${ms / 1000} s`);
-  }
-}
 
 /**
  * Actions to run at the end, last in, first out: a server starts after its directory is created, and stops
  * before the directory is removed. If an action fails or exceeds its time limit, the others still run.
  */
 export class Cleanup {
-  #limit;
   #actions = [];
   #ending;
-
-  constructor(limit = LIMIT_MS) {
-    this.#limit = limit;
-  }
 
   /**
    * Adds an action. Its title, such as "stopping the server", appears in the report if the action fails.
    * After `run`, an action is run immediately: abandoned work may continue and start a server.
    */
   add(title, action) {
-    if (this.isOver) within(this.#limit, title, action).catch((error) => console.error(failure(title, error).message));
+    if (this.isOver) within(LIMIT_MS, title, action).catch((error) => console.error(error.message));
     else this.#actions.push({ title, action });
   }
 
@@ -62,22 +50,22 @@ export class Cleanup {
     const failures = [];
     while (this.#actions.length > 0) {
       const { title, action } = this.#actions.pop();
-      await within(this.#limit, title, action).catch((error) => failures.push(failure(title, error)));
+      await within(LIMIT_MS, title, action).catch((error) => failures.push(error));
     }
     if (failures.length > 0) throw new AggregateError(failures, failures.map(({ message }) => message).join("\n"));
   }
 }
 
-const failure = (title, error) => (error instanceof TimedOut ? error : new Error(`${title} failed: ${error.message}`, { cause: error }));
-
-/** Runs `work`, and rejects with `TimedOut` if it takes longer than `ms`. */
+/** Runs `work`, and rejects if it fails or takes longer than `ms`. */
 export async function within(ms, title, work) {
   let timer;
   const late = new Promise((_, failed) => {
-    timer = setTimeout(() => failed(new TimedOut(title, ms)), ms);
+    timer = setTimeout(() => failed(new Error(`it did not end within ${ms / 1000} s`)), ms);
   });
   try {
     return await Promise.race([(async () => work())(), late]);
+  } catch (error) {
+    throw new Error(`${title}: ${error.message}`, { cause: error });
   } finally {
     clearTimeout(timer);
   }

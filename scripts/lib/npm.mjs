@@ -21,10 +21,7 @@ export const ensureExamplePackages = () => ensure("installing the npm packages o
 
 async function ensure(title, last, options) {
   if (packagesAreCurrent(last)) return;
-  await step(title, (log) => {
-    const [command, ...args] = npmCommand();
-    return run(command, [...args, "ci", "--no-audit", "--no-fund", ...options], { log });
-  });
+  await step(title, (log) => npm(["ci", "--no-audit", "--no-fund", ...options], { log }));
 }
 
 /**
@@ -32,17 +29,9 @@ async function ensure(title, last, options) {
  * without scripts and optional dependencies.
  */
 export function npmInstall(name, directory, log) {
-  const [command, ...args] = npmCommand();
   const quick = ["--omit=optional", "--ignore-scripts", "--no-audit", "--no-fund"];
   const env = { ...process.env, PATH: [dirname(packagedNode), process.env.PATH].join(delimiter) };
-  return run(command, [...args, "install", "--prefix", directory, ...quick, name], { cwd: directory, env, log });
-}
-
-/** Packs the package in `directory` into `destination`, and returns the name of the tarball. */
-export async function npmPack(directory, destination) {
-  const [command, ...args] = npmCommand();
-  const { stdout } = await run(command, [...args, "pack", "--ignore-scripts", "--json", "--pack-destination", destination], { cwd: directory });
-  return JSON.parse(stdout)[0].filename;
+  return npm(["install", "--prefix", directory, ...quick, name], { cwd: directory, env, log });
 }
 
 /** npm writes its own lock file last, so that file shows a complete installation. `wanted` is only in one that has all wanted packages. */
@@ -54,12 +43,12 @@ function packagesAreCurrent(wanted) {
 const modified = (file) => statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0;
 
 /**
- * Returns the npm that runs this script, or else the one on PATH (on Windows that is a script, which cannot
+ * Runs the npm that runs this script, or else the one on PATH (on Windows that is a script, which cannot
  * be started as a program).
  */
-function npmCommand() {
-  if (process.env.npm_execpath?.endsWith("npm-cli.js")) return [process.execPath, process.env.npm_execpath];
-  return isWindows ? ["cmd", "/c", "npm"] : ["npm"];
+export function npm(args, options) {
+  const own = process.env.npm_execpath?.endsWith("npm-cli.js") ? [process.execPath, process.env.npm_execpath] : isWindows ? ["cmd", "/c", "npm"] : ["npm"];
+  return run(own[0], [...own.slice(1), ...args], options);
 }
 
 /** Returns the scripts of npm and npx, by name. */

@@ -12,19 +12,18 @@ import { exe, isWindows, root } from "./paths.mjs";
 export class CommandFailed extends Error {
   constructor(message, output, { code, logFile } = {}) {
     super(message);
-    this.code = code;
-    this.output = output;
-    this.logFile = logFile;
-  }
-
-  static of(commandLine, code, output, logFile) {
-    const what = code === null ? "could not be run" : `failed with exit code ${code}`;
-    return new CommandFailed(`\`${commandLine}\` ${what}`, output, { code, logFile });
+    Object.assign(this, { code, output, logFile });
   }
 }
 
 /** Returns the last line of a failed program's output, or the error message. */
 export const lastLine = (error) => error.output?.trimEnd().split("\n").at(-1) || error.message;
+
+/** The functions that end the running programs, one for each. */
+const kills = new Set();
+
+/** Ends all running programs at once. */
+export const endAll = () => kills.forEach((kill) => kill());
 
 /**
  * Runs a program to its end and returns its output.
@@ -36,48 +35,33 @@ export const lastLine = (error) => error.output?.trimEnd().split("\n").at(-1) ||
 export async function run(command, args, { cwd = root, env = process.env, log, check = true, timeout } = {}) {
   const commandLine = [command, ...args].join(" ");
   const file = log && (await openLog(log, commandLine));
-  const chunks = [];
-  const stdout = [];
+  const [chunks, stdout] = [[], []];
   const keep = (chunk) => {
     chunks.push(chunk);
     file?.write(chunk);
   };
-
   const code = await new Promise((done) => {
     const child = spawn(command, args, { cwd, env: withoutColour(env), stdio: ["ignore", "pipe", "pipe"], timeout });
     const kill = () => child.kill("SIGKILL");
     kills.add(kill);
-    child.on("close", () => kills.delete(kill));
-    child.stdout.on("data", (chunk) => {
-      stdout.push(chunk);
-      keep(chunk);
-    });
+    child.stdout.on("data", (chunk) => (stdout.push(chunk), keep(chunk)));
     child.stderr.on("data", keep);
-    child.on("error", (error) => {
-      keep(Buffer.from(`${error.message}\n`));
-      done(null);
-    });
-    child.on("close", (status, signal) => done(status ?? (signal ? 128 : null)));
+    child.on("error", (error) => (keep(Buffer.from(`${error.message}\n`)), done(null)));
+    child.on("close", (status, signal) => (kills.delete(kill), done(status ?? (signal ? 128 : null))));
   });
-
   file?.end();
   const output = Buffer.concat(chunks).toString();
-  if (check && code !== 0) throw CommandFailed.of(commandLine, code, output, log);
+  if (check && code !== 0) {
+    throw new CommandFailed(`\`${commandLine}\` ${code === null ? "could not be run" : `failed with exit code ${code}`}`, output, { code, logFile: log });
+  }
   return { code, output, stdout: Buffer.concat(stdout).toString() };
 }
 
 /** Runs a program that may ask questions in this terminal; returns its exit code. */
 export async function runInTerminal(command, args) {
-  const child = spawn(command, args, { cwd: root, stdio: "inherit" });
-  const [code, signal] = await once(child, "exit");
-  return code ?? (signal ? 128 : 1);
+  const [code] = await once(spawn(command, args, { cwd: root, stdio: "inherit" }), "exit");
+  return code ?? 128;
 }
-
-/** The functions that end the running programs, one for each. */
-const kills = new Set();
-
-/** Ends all running programs at once. */
-export const endAll = () => kills.forEach((kill) => kill());
 
 /** Returns a program's standard output, trimmed; `null` if the program is missing or fails. */
 export async function ask(command, args, options = {}) {
@@ -106,6 +90,10 @@ export async function serve(node, args, options) {
   return serveProgram(node, [...preload, ...args], { ...options, stdio: ["ignore", "pipe", "pipe", "ipc"] });
 }
 
+/** In milliseconds: the time for a process group to end by itself, and the maximum time to wait for one that was killed. */
+const PATIENCE_MS = 5_000;
+const GONE_MS = 2_000;
+
 /**
  * Starts a program that runs until `stop` or the end of this process. It has its own process group, so
  * that its children end with it. `stop` waits until no process of the group is left, and `logged` resolves
@@ -114,64 +102,42 @@ export async function serve(node, args, options) {
 export async function serveProgram(command, args, { cwd = root, env = process.env, log, stdio = ["ignore", "pipe", "pipe"] }) {
   const file = await openLog(log, [command, ...args].join(" "));
   const child = spawn(command, args, { cwd, env: withoutColour(env), stdio, detached: !isWindows });
-  const group = new ProcessGroup(child);
-  const kill = () => group.signal("SIGKILL");
-  kills.add(kill);
-  child.on("exit", () => kills.delete(kill));
-  child.stdout.pipe(file, { end: false });
-  child.stderr.pipe(file, { end: false });
-  // A program must not block because its log cannot be written.
-  file.on("error", () => [child.stdout, child.stderr].forEach((output) => output.resume()));
+  for (const output of [child.stdout, child.stderr]) {
+    output.pipe(file, { end: false });
+    // A program must not block because its log cannot be written.
+    file.on("error", () => output.resume());
+  }
   const logged = new Promise((done) => child.on("close", () => file.end(done)));
   const ended = new Promise((done) => {
-    child.on("error", (error) => {
-      file.write(`${error.message}\n`);
-      done(null);
-    });
+    child.on("error", (error) => (file.write(`${error.message}\n`), done(null)));
     child.on("exit", (code) => done(code));
   });
-  // The other processes of the group serve no purpose now, and would continue to write.
-  const gone = ended.then(() => group.kill());
-  let stopped;
-  return { child, ended, logged, stop: () => (stopped ??= stop(group, gone)) };
-}
 
-/** The time for a process group to end by itself, and the maximum time to wait for one that was killed. */
-const PATIENCE_MS = 5_000;
-const GONE_MS = 2_000;
-
-async function stop(group, gone) {
-  group.signal("SIGTERM");
-  const late = setTimeout(() => group.signal("SIGKILL"), PATIENCE_MS);
-  await gone;
-  clearTimeout(late);
-}
-
-/** The process group that a child leads. An empty group is never signalled: its id may already belong to another group. */
-class ProcessGroup {
-  #child;
-  #isEmpty = false;
-
-  constructor(child) {
-    this.#child = child;
-  }
-
-  /** Signals its processes; returns false if none is left. */
-  signal(name) {
-    if (!this.#child.pid || this.#isEmpty) return false;
+  // An empty group is never signalled: its id may already belong to another group.
+  let isEmpty = !child.pid;
+  const signal = (name) => {
     try {
-      return isWindows ? this.#child.kill(name) : process.kill(-this.#child.pid, name);
+      isEmpty ||= isWindows ? !child.kill(name) : !process.kill(-child.pid, name);
     } catch {
-      this.#isEmpty = true;
-      return false;
+      isEmpty = true;
     }
-  }
-
-  /** Kills the processes that remain after their leader has ended, and waits until none is left. */
-  async kill() {
-    for (const until = Date.now() + GONE_MS; this.signal("SIGKILL") && Date.now() < until; ) await sleep(20);
-    this.#isEmpty = true;
-  }
+    return !isEmpty;
+  };
+  const kill = () => signal("SIGKILL");
+  kills.add(kill);
+  const gone = ended.then(async () => {
+    kills.delete(kill);
+    // The other processes of the group serve no purpose now, and would continue to write.
+    for (const until = Date.now() + GONE_MS; kill() && Date.now() < until; ) await sleep(20);
+    isEmpty = true;
+  });
+  const stop = async () => {
+    signal("SIGTERM");
+    const late = setTimeout(kill, PATIENCE_MS);
+    await gone;
+    clearTimeout(late);
+  };
+  return { child, ended, logged, stop };
 }
 
 /** Output goes into files and is parsed by programs. */

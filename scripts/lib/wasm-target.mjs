@@ -7,14 +7,13 @@
 // 3. `rustup target add`, which is sufficient on most machines.
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
-import { chmod, copyFile, mkdir, readdir, rename, rm, symlink, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { chmod, copyFile, mkdir, readdir, rm, symlink, writeFile } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
 
 import { aptInstall, aptOffers } from "./apt.mjs";
-import { Cleanup, temporaryDirectory } from "./cleanup.mjs";
-import { atLeast, neededRust } from "./rust.mjs";
-import { cacheDir } from "./paths.mjs";
+import { cached } from "./installed.mjs";
 import { ask, run } from "./run.mjs";
+import { atLeast, neededRust } from "./rust.mjs";
 import { step } from "./step.mjs";
 
 const TARGET = "wasm32-unknown-unknown";
@@ -29,100 +28,57 @@ export async function ensureWasmTarget() {
   if (!(await systemRustIsUsable()) && (await aptOffers(PACKAGES))) {
     await step(`installing ${PACKAGES.join(", ")}`, (log) => aptInstall(PACKAGES, log));
   }
-  if (await systemRustIsUsable()) {
-    await step(`compiling Rust's library for ${TARGET}`, buildToolchain);
-  } else if ((await ask("rustup", ["--version"])) === null) {
-    throw new Error(
-      `Rust cannot build for ${TARGET} yet. Install Rust with rustup (https://rustup.rs), or your distribution's package of ` +
-        "Rust's library for that target, then run this again.",
-    );
-  } else {
-    await step(`rustup target add ${TARGET}`, (log) => run("rustup", ["target", "add", TARGET], { log }));
-  }
-  if ((await environment()) === null) throw new Error(`Rust still cannot build for ${TARGET}`);
+  if (await systemRustIsUsable()) await (await toolchain()).ensure();
+  else if ((await ask("rustup", ["--version"])) !== null) await step(`rustup target add ${TARGET}`, (log) => run("rustup", ["target", "add", TARGET], { log }));
+  if ((await environment()) !== null) return;
+  throw new Error(
+    `Rust cannot build for ${TARGET} yet. Install Rust with rustup (https://rustup.rs), or your distribution's package of ` +
+      "Rust's library for that target, then run this again.",
+  );
 }
 
 /** Returns the additions to PATH and the variables for a build for wasm; `null` if nothing here can build for wasm. */
 export async function environment() {
-  if (await hasTarget("rustc")) return { path: [], variables: {} };
-  const toolchain = await cachedToolchain();
-  if (toolchain === null || !existsSync(join(toolchain, "bin", "rustc"))) return null;
-  return {
-    path: [join(toolchain, "bin")],
-    variables: { CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER: LINKER },
-  };
+  const library = await ask("rustc", ["--target", TARGET, "--print", "target-libdir"]);
+  const files = library === null ? [] : await readdir(library).catch(() => []);
+  if (files.some((file) => file.startsWith("libstd-"))) return { path: [], variables: {} };
+  const rustc = (await toolchain())?.find();
+  return rustc ? { path: [dirname(rustc)], variables: { CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER: LINKER } } : null;
 }
-
-async function hasTarget(rustc) {
-  const directory = await ask(rustc, ["--target", TARGET, "--print", "target-libdir"]);
-  return directory !== null && (await hasLibrary(directory));
-}
-
-async function hasLibrary(directory) {
-  const files = await readdir(directory).catch(() => []);
-  return files.some((file) => file.startsWith("libstd-"));
-}
-
-// --- the distribution's Rust
 
 async function systemRustIsUsable() {
   const version = (await ask(SYSTEM.rustc, ["--version"]))?.split(" ")[1];
-  return (
-    version !== undefined &&
-    atLeast(version, neededRust()) &&
-    existsSync(SYSTEM.cargo) &&
-    existsSync(join(SYSTEM.rustlib, "src/rust/library/std")) &&
-    (await ask(LINKER, ["--version"])) !== null
-  );
+  const hasSource = existsSync(SYSTEM.cargo) && existsSync(join(SYSTEM.rustlib, "src/rust/library/std"));
+  return version !== undefined && atLeast(version, neededRust()) && hasSource && (await ask(LINKER, ["--version"])) !== null;
 }
 
 /**
- * Returns the directory of the toolchain derived from the system's Rust, whether it exists or not: one for
- * each build of rustc.
+ * The toolchain derived from the system's Rust, one for each build of rustc: a directory with the system's programs, and a
+ * sysroot with the wasm library added. `null` without a Rust of the system.
  */
-async function cachedToolchain() {
+async function toolchain() {
   const version = await ask(SYSTEM.rustc, ["-vV"]);
   if (version === null) return null;
-  const release = version.match(/^release: (\S+)/m)?.[1] ?? "unknown";
+  const [release, host] = ["release", "host"].map((name) => version.match(new RegExp(`^${name}: (\\S+)`, "m"))[1]);
   const build = createHash("sha256").update(version).digest("hex").slice(0, 8);
-  return join(cacheDir, `rust-${release}-${build}`);
-}
-
-/** Creates a directory that looks like a toolchain: the system's programs, and a sysroot with the wasm library added. */
-async function buildToolchain(log) {
-  const toolchain = await cachedToolchain();
-  const host = (await ask(SYSTEM.rustc, ["-vV"])).match(/^host: (\S+)/m)[1];
-  const aside = `${toolchain}.partial-${process.pid}`;
-  const libraries = join("sysroot", "lib", "rustlib");
-  const cleanup = new Cleanup();
-  const source = temporaryDirectory(cleanup);
-  try {
-    await mkdir(join(aside, "bin"), { recursive: true });
-    await mkdir(join(aside, libraries, TARGET, "lib"), { recursive: true });
-    await symlink(join(SYSTEM.rustlib, host), join(aside, libraries, host));
-    for (const library of await compileLibrary(source, log)) {
-      await copyFile(library, join(aside, libraries, TARGET, "lib", library.split("/").at(-1)));
-    }
-    await symlink(SYSTEM.cargo, join(aside, "bin", "cargo"));
-    const rustc = join(aside, "bin", "rustc");
-    await writeFile(rustc, `#!/bin/sh\nexec ${SYSTEM.rustc} --sysroot '${join(toolchain, "sysroot")}' "$@"\n`);
+  return cached("rust", `${release}-${build}`, join("bin", "rustc"), async (home, log) => {
+    const libraries = join(home, "sysroot", "lib", "rustlib");
+    for (const directory of [join(home, "bin"), join(libraries, TARGET, "lib")]) await mkdir(directory, { recursive: true });
+    await symlink(join(SYSTEM.rustlib, host), join(libraries, host));
+    for (const library of await compileLibrary(join(home, "empty"), log)) await copyFile(library, join(libraries, TARGET, "lib", basename(library)));
+    await rm(join(home, "empty"), { recursive: true });
+    await symlink(SYSTEM.cargo, join(home, "bin", "cargo"));
+    const rustc = join(home, "bin", "rustc");
+    await writeFile(rustc, `#!/bin/sh\nexec ${SYSTEM.rustc} --sysroot "\${0%/*}/../sysroot" "$@"\n`);
     await chmod(rustc, 0o755);
-    await rm(toolchain, { recursive: true, force: true });
-    await rename(aside, toolchain);
-  } finally {
-    await rm(aside, { recursive: true, force: true });
-    await cleanup.run();
-  }
+  });
 }
 
 /** Compiles the standard library with an empty crate, and returns its files. */
 async function compileLibrary(directory, log) {
-  await mkdir(join(directory, "src"));
+  await mkdir(join(directory, "src"), { recursive: true });
   await writeFile(join(directory, "src", "lib.rs"), "");
-  await writeFile(
-    join(directory, "Cargo.toml"),
-    '[package]\nname = "empty"\nversion = "0.0.0"\nedition = "2024"\n[workspace]\n',
-  );
+  await writeFile(join(directory, "Cargo.toml"), '[package]\nname = "empty"\nversion = "0.0.0"\nedition = "2024"\n[workspace]\n');
   const env = {
     ...process.env,
     RUSTC: SYSTEM.rustc,
@@ -132,15 +88,8 @@ async function compileLibrary(directory, log) {
     RUSTFLAGS: "-Cembed-bitcode=yes",
     CARGO_TARGET_DIR: join(directory, "target"),
   };
-  const crates = "std,panic_abort,panic_unwind";
-  await run(SYSTEM.cargo, ["build", "--release", `-Zbuild-std=${crates}`, "--target", TARGET], {
-    cwd: directory,
-    env,
-    log,
-  });
+  await run(SYSTEM.cargo, ["build", "--release", "-Zbuild-std=std,panic_abort,panic_unwind", "--target", TARGET], { cwd: directory, env, log });
   const built = join(directory, "target", TARGET, "release", "deps");
-  const files = await readdir(built);
-  return files
-    .filter((file) => file.endsWith(".rlib") && !file.startsWith("libempty-"))
-    .map((file) => join(built, file));
+  const files = (await readdir(built)).filter((file) => file.endsWith(".rlib") && !file.startsWith("libempty-"));
+  return files.map((file) => join(built, file));
 }

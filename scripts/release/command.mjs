@@ -6,10 +6,9 @@ import { parseArgs } from "node:util";
 
 import { tarGz, zip } from "../lib/archives.mjs";
 import { isMain, root } from "../lib/paths.mjs";
-import { run } from "../lib/run.mjs";
+import { ask, run } from "../lib/run.mjs";
 import { main, say, step } from "../lib/step.mjs";
 import { COMMAND_FEATURES } from "./dependencies.mjs";
-import { headCommit } from "./git.mjs";
 import { LICENCES_FILE, licencesOf } from "./licences.mjs";
 import { releaseFlags } from "./rust-flags.mjs";
 import { archiveOf, programFor, stemOf, targetNamed } from "./targets.mjs";
@@ -32,13 +31,13 @@ async function build(target) {
 /** Checks that the program runs here, and states its version, its commit and its target. */
 async function checkProgram(program, version, target) {
   const { stdout } = await run(program, ["--version"]);
-  const commit = (await headCommit(root))?.slice(0, 12) ?? "";
+  const commit = (await ask("git", ["rev-parse", "HEAD"], { cwd: root }))?.slice(0, 12) ?? "";
   const expected = `terrace ${version} (${commit ? `${commit}, ` : ""}${target.target})`;
   if (stdout.trim() !== expected) throw new Error(`${program} --version prints ${JSON.stringify(stdout.trim())}, and not ${JSON.stringify(expected)}`);
 }
 
 /** Returns the files of the archive of a target, by name. */
-export async function filesOf(program, version, target) {
+async function filesOf(program, version, target) {
   const directory = stemOf(version, target);
   const notes = { LICENSE: "LICENSE", "README.md": "crates/terrace-cli/README.md", "CHANGELOG.md": "CHANGELOG.md" };
   const files = { [`${directory}/${programFor(target)}`]: await readFile(program) };

@@ -7,7 +7,7 @@ export function formulaOf(version, checksums, repository) {
     const target = TARGETS.find(({ homebrew }) => homebrew?.[0] === system && homebrew[1] === processor);
     const archive = archiveOf(version, target);
     const checksum = checksums.get(archive);
-    if (!checksum) throw new Error(`SHA256SUMS does not name ${archive}`);
+    if (!checksum) throw new Error(`there is no checksum of ${archive}`);
     return `    on_${processor} do
       url "${repository}/releases/download/v${version}/${archive}"
       sha256 "${checksum}"
@@ -38,6 +38,3 @@ ${block("linux", "arm")}${block("linux", "intel")}  end
 end
 `;
 }
-
-/** Parses the output of sha256sum. */
-export const parseChecksums = (text) => new Map([...text.matchAll(/^([0-9a-f]{64}) [ *](.+)$/gm)].map(([, checksum, name]) => [name, checksum]));

@@ -10,10 +10,9 @@ import { Cleanup, temporaryDirectory } from "../lib/cleanup.mjs";
 import { isMain, root } from "../lib/paths.mjs";
 import { run } from "../lib/run.mjs";
 import { main, say, step } from "../lib/step.mjs";
-import { channelsOf, minorOf, taggedVersions } from "./channels.mjs";
 import { LICENCES_FILE } from "./licences.mjs";
 import { archiveOf, stemOf, TARGETS } from "./targets.mjs";
-import { currentVersion } from "./versions.mjs";
+import { channelsOf, currentVersion, minorOf, taggedVersions } from "./versions.mjs";
 
 const RELEASED = TARGETS.filter(({ container }) => container);
 

@@ -6,9 +6,8 @@ import { parseArgs } from "node:util";
 import { isMain, root } from "../lib/paths.mjs";
 import { run } from "../lib/run.mjs";
 import { main, say } from "../lib/step.mjs";
-import { channelsOf, taggedVersions } from "./channels.mjs";
-import { artefacts, CHECKSUMS, NOTES } from "./distribution.mjs";
-import { isPrerelease, parseVersion } from "./versions.mjs";
+import { artefacts, CHECKSUMS, NOTES } from "./assemble.mjs";
+import { channelsOf, isPrerelease, parseVersion, taggedVersions } from "./versions.mjs";
 
 /** Returns the arguments of gh for these files. GitHub shows one release as the latest. */
 export function releaseArguments(tag, directory, names, { latest }) {

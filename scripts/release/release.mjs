@@ -8,25 +8,46 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 
 import { isMain, root } from "../lib/paths.mjs";
+import { ask, run } from "../lib/run.mjs";
 import { main, say } from "../lib/step.mjs";
-import { released } from "./changelog.mjs";
-import { commitAndTag, requireCleanTree, requireNoTag } from "./git.mjs";
 import { compareVersions, currentVersion, parseVersion, writeVersions } from "./versions.mjs";
+
+const UNRELEASED = "## [Unreleased]";
+
+/** Returns the text of CHANGELOG.md with the unreleased changes as the section of a version, below a new, empty section. */
+function released(text, version, date) {
+  if (sectionOf(text, version) !== null) throw new Error(`CHANGELOG.md already has a section ${version}`);
+  if (!section(text, UNRELEASED)) throw new Error(`CHANGELOG.md names no unreleased changes: describe in ${UNRELEASED} what users notice`);
+  return text.replace(UNRELEASED, `${UNRELEASED}\n\n## [${version}] - ${date}`);
+}
+
+/** Returns the changes of a version: the notes of its release. `null` if there is no such section. */
+export const sectionOf = (text, version) => section(text, `## [${version}] - `);
+
+function section(text, heading) {
+  const found = `\n${text}`.split("\n## ").find((part) => `## ${part}`.startsWith(heading));
+  return found === undefined ? null : found.slice(found.indexOf("\n") + 1).trim();
+}
 
 /** Makes the commit and the tag of a release in `directory`. Returns the names of the changed files. */
 export async function release(directory, text, { date, dryRun = false }) {
   const version = parseVersion(text);
-  const tag = `v${version}`;
+  const [tag, message] = [`v${version}`, `release: ${version}`];
+  const git = async (...args) => (await run("git", args, { cwd: directory })).stdout.trimEnd();
   const current = await currentVersion(directory);
   if (compareVersions(version, current) < 0) throw new Error(`${version} is older than ${current}, the version of this checkout`);
-  await requireCleanTree(directory);
-  await requireNoTag(directory, tag);
+  const changes = await git("status", "--porcelain");
+  if (changes !== "") throw new Error(`there are changes that are not committed; commit or stash them, then run this again:\n${changes}`);
+  if ((await ask("git", ["rev-parse", "--verify", "--quiet", `refs/tags/${tag}`], { cwd: directory })) !== null) {
+    throw new Error(`the tag ${tag} exists: a released version never changes, so choose the next one`);
+  }
   const file = join(directory, "CHANGELOG.md");
   const changelog = released(await readFile(file, "utf8"), version, date);
   if (dryRun) return [];
   await writeFile(file, changelog);
   const changed = ["CHANGELOG.md", ...(await writeVersions(directory, version))];
-  await commitAndTag(directory, { message: `release: ${version}`, tag });
+  await git("commit", "--quiet", "--all", "--message", message);
+  await git("tag", "--annotate", tag, "--message", message);
   return changed;
 }
 

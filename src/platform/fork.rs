@@ -8,11 +8,10 @@ use std::pin::pin;
 use std::time::Duration;
 
 use futures_util::future::{Either, select};
-use terrace_app::host::FORK_LAG_BYTES;
-use terrace_app::host::FORK_PATIENCE_SECONDS;
-use terrace_app::host::FORK_STALL_SECONDS;
-use terrace_app::host::ORIGIN_BYTES_PER_SECOND;
-use terrace_app::host::ORIGIN_UNTIMED_SECONDS;
+use terrace_app::host::{
+    FORK_LAG_BYTES, FORK_PATIENCE_SECONDS, FORK_STALL_SECONDS, ORIGIN_BYTES_PER_SECOND,
+    ORIGIN_UNTIMED_SECONDS,
+};
 use wasm_bindgen::prelude::wasm_bindgen;
 use worker::js_sys::{BigInt, Date, Promise, Reflect, Uint8Array};
 use worker::wasm_bindgen::{JsCast as _, JsValue};

@@ -1,6 +1,7 @@
 //! Facts and archives in an R2 bucket.
 
 use std::collections::HashMap;
+use std::fmt::Display;
 use std::rc::Rc;
 
 use terrace_base::digest::{Sha256, Sha512};
@@ -15,7 +16,7 @@ use worker::js_sys::Uint8Array;
 use worker::wasm_bindgen::JsValue;
 use worker::wasm_bindgen_futures::JsFuture;
 use worker::{
-    Conditional, HttpMetadata, Include, Object, Range, ResponseBody, console_warn, web_sys,
+    Conditional, HttpMetadata, Include, Object, Objects, Range, ResponseBody, console_warn, web_sys,
 };
 
 use super::clock::millis;
@@ -46,29 +47,70 @@ impl Bucket {
     pub(super) fn new(bucket: worker::Bucket, meter: Rc<UsageMeter>) -> Self {
         Self { bucket, meter }
     }
+
+    /// Gets an object, or a part of it.
+    async fn object(
+        &self,
+        key: impl Display,
+        range: Option<Range>,
+    ) -> Result<Option<Object>, worker::Error> {
+        let get = self.bucket.get(key.to_string());
+        let get = match range {
+            Some(range) => get.range(range),
+            None => get,
+        };
+        get.execute().await
+    }
+
+    /// Returns a page of the list of objects below a prefix, after the one of this name.
+    async fn page(
+        &self,
+        prefix: &str,
+        after: Option<&str>,
+        limit: u32,
+        include: Vec<Include>,
+    ) -> Result<Objects, StoreError> {
+        let list = self.bucket.list().prefix(prefix).limit(limit);
+        let list = match after {
+            Some(after) => list.start_after(format!("{prefix}{after}")),
+            None => list,
+        };
+        let page = list.include(include).execute().await;
+        page.map_err(|error| failure("list", prefix, &error))
+    }
+}
+
+/// Returns the bytes of an object that was got; none if it has no body.
+async fn bytes_of(object: &Object) -> Result<Vec<u8>, worker::Error> {
+    match object.body() {
+        Some(body) => body.bytes().await,
+        None => Ok(Vec::new()),
+    }
+}
+
+/// Returns the stream of an object that was got.
+pub(super) fn stream_of(object: &Object) -> Result<Option<web_sys::ReadableStream>, worker::Error> {
+    let body = object.body().map(|body| body.response_body());
+    Ok(match body.transpose()? {
+        Some(ResponseBody::Stream(stream)) => Some(stream),
+        _ => None,
+    })
+}
+
+fn stored_at(object: &Object) -> UnixTime {
+    UnixTime(object.uploaded().as_millis() / 1_000)
 }
 
 impl Facts for Bucket {
     async fn get(&self, key: &FactKey) -> Result<Option<Fact>, StoreError> {
         let _timed = self.meter.time(PlatformPart::R2, millis);
         let failed = |error| failure("get", key, &error);
-        let object = self
-            .bucket
-            .get(key.to_string())
-            .execute()
-            .await
-            .map_err(failed)?;
-        let Some(object) = object else {
+        let Some(object) = self.object(key, None).await.map_err(failed)? else {
             return Ok(None);
         };
+        let bytes = bytes_of(&object).await.map_err(failed)?;
         let etag = object.etag();
-        match object.body() {
-            Some(body) => {
-                let bytes = body.bytes().await.map_err(failed)?;
-                Ok(Some(Fact { bytes, etag }))
-            }
-            None => Ok(None),
-        }
+        Ok(Some(Fact { bytes, etag }))
     }
 
     async fn revision(&self, key: &FactKey) -> Result<Option<Revision>, StoreError> {
@@ -151,27 +193,14 @@ impl Facts for Bucket {
         limit: u32,
     ) -> Result<FactPage, StoreError> {
         let _timed = self.meter.time(PlatformPart::R2, millis);
-        let failed = |error| failure("list", prefix, &error);
-        let list = self
-            .bucket
-            .list()
-            .prefix(prefix)
-            .limit(limit)
-            .include(vec![Include::CustomMetadata]);
-        let list = match after {
-            Some(after) => list.start_after(format!("{prefix}{after}")),
-            None => list,
-        };
-        let page = list.execute().await.map_err(failed)?;
+        let include = vec![Include::CustomMetadata];
+        let page = self.page(prefix, after, limit, include).await?;
         let listed = |object: &Object| {
-            let name = object.key().strip_prefix(prefix)?.to_owned();
             let metadata = object.custom_metadata().unwrap_or_default();
-            let metadata = metadata.into_iter().collect();
-            let stored_at = UnixTime(object.uploaded().as_millis() / 1_000);
             Some(ListedFact {
-                name,
-                metadata,
-                stored_at,
+                name: object.key().strip_prefix(prefix)?.to_owned(),
+                metadata: metadata.into_iter().collect(),
+                stored_at: stored_at(object),
                 etag: object.etag(),
             })
         };
@@ -190,8 +219,7 @@ impl Facts for Bucket {
 
 fn listed(package: &Package, version: Version, object: &Object) -> Option<ListedRelease> {
     let metadata = object.custom_metadata().ok()?;
-    let stored_at = UnixTime(object.uploaded().as_millis() / 1_000);
-    ListedRelease::from_metadata(package, version, stored_at, |name| {
+    ListedRelease::from_metadata(package, version, stored_at(object), |name| {
         metadata.get(name).map(String::as_str)
     })
 }
@@ -209,13 +237,9 @@ impl Archives for Bucket {
     async fn read(&self, key: ArchiveKey, offset: u64, length: u64) -> Result<Vec<u8>, StoreError> {
         let _timed = self.meter.time(PlatformPart::R2, millis);
         let failed = |error| failure("read", key, &error);
-        let get = self
-            .bucket
-            .get(key.to_string())
-            .range(Range::OffsetWithLength { offset, length });
-        let object = get.execute().await.map_err(failed)?;
-        match object.as_ref().and_then(Object::body) {
-            Some(body) => body.bytes().await.map_err(failed),
+        let part = Range::OffsetWithLength { offset, length };
+        match self.object(key, Some(part)).await.map_err(failed)? {
+            Some(object) => bytes_of(&object).await.map_err(failed),
             None => Ok(Vec::new()),
         }
     }
@@ -227,11 +251,8 @@ impl Archives for Bucket {
     ) -> Result<Option<(ArchiveHead, Vec<u8>)>, StoreError> {
         let _timed = self.meter.time(PlatformPart::R2, millis);
         let failed = |error| failure("read", key, &error);
-        let get = self
-            .bucket
-            .get(key.to_string())
-            .range(Range::Suffix { suffix: length });
-        let object = match get.execute().await {
+        let end = Range::Suffix { suffix: length };
+        let object = match self.object(key, Some(end)).await {
             // An empty object has no range.
             Err(error) if error.to_string().contains(BAD_RANGE) => {
                 let head = self.head(key.into()).await?;
@@ -242,10 +263,7 @@ impl Archives for Bucket {
         let Some(object) = object else {
             return Ok(None);
         };
-        let bytes = match object.body() {
-            Some(body) => body.bytes().await.map_err(failed)?,
-            None => Vec::new(),
-        };
+        let bytes = bytes_of(&object).await.map_err(failed)?;
         Ok(Some((head_of(&object), bytes)))
     }
 
@@ -278,18 +296,12 @@ impl Archives for Bucket {
         limit: u32,
     ) -> Result<BytesPage, StoreError> {
         let _timed = self.meter.time(PlatformPart::R2, millis);
-        let failed = |error| failure("list", prefix, &error);
-        let list = self.bucket.list().prefix(prefix).limit(limit);
-        let list = match after {
-            Some(after) => list.start_after(format!("{prefix}{after}")),
-            None => list,
-        };
-        let page = list.execute().await.map_err(failed)?;
+        let page = self.page(prefix, after, limit, Vec::new()).await?;
         let listed = |object: &Object| {
             Some(ListedBytes {
                 name: object.key().strip_prefix(prefix)?.to_owned(),
                 size: object.size(),
-                stored_at: UnixTime(object.uploaded().as_millis() / 1_000),
+                stored_at: stored_at(object),
             })
         };
         Ok(BytesPage {
@@ -301,24 +313,11 @@ impl Archives for Bucket {
     async fn open(&self, key: BytesKey) -> Result<Option<(u64, Self::Stream)>, StoreError> {
         let _timed = self.meter.time(PlatformPart::R2, millis);
         let failed = |error| failure("open", key, &error);
-        let object = self
-            .bucket
-            .get(key.to_string())
-            .execute()
-            .await
-            .map_err(failed)?;
-        let Some(object) = object else {
+        let Some(object) = self.object(key, None).await.map_err(failed)? else {
             return Ok(None);
         };
-        let body = object
-            .body()
-            .map(|body| body.response_body())
-            .transpose()
-            .map_err(failed)?;
-        match body {
-            Some(ResponseBody::Stream(stream)) => Ok(Some((object.size(), stream))),
-            _ => Ok(None),
-        }
+        let stream = stream_of(&object).map_err(failed)?;
+        Ok(stream.map(|stream| (object.size(), stream)))
     }
 
     async fn open_part(
@@ -329,16 +328,10 @@ impl Archives for Bucket {
     ) -> Result<Option<Self::Stream>, StoreError> {
         let _timed = self.meter.time(PlatformPart::R2, millis);
         let failed = |error| failure("open", key, &error);
-        let get = self
-            .bucket
-            .get(key.to_string())
-            .range(Range::OffsetWithLength { offset, length });
-        let object = get.execute().await.map_err(failed)?;
-        let body = object.as_ref().and_then(Object::body);
-        match body.map(|body| body.response_body()).transpose() {
-            Ok(Some(ResponseBody::Stream(stream))) => Ok(Some(stream)),
-            Ok(_) => Ok(None),
-            Err(error) => Err(failed(error)),
+        let part = Range::OffsetWithLength { offset, length };
+        match self.object(key, Some(part)).await.map_err(failed)? {
+            Some(object) => stream_of(&object).map_err(failed),
+            None => Ok(None),
         }
     }
 
@@ -351,21 +344,17 @@ impl Archives for Bucket {
     ) -> Result<Inflated, StoreError> {
         let _timed = self.meter.time(PlatformPart::R2, millis);
         let failed = |error| failure("inflate", key, &error);
-        let get = self
-            .bucket
-            .get(key.to_string())
-            .range(Range::OffsetWithLength {
-                offset,
-                length: length.into(),
-            });
-        let object = match get.execute().await {
+        let part = Range::OffsetWithLength {
+            offset,
+            length: length.into(),
+        };
+        let object = match self.object(key, Some(part)).await {
             Ok(Some(object)) => object,
             Ok(None) => return Ok(Inflated::Missing),
             Err(error) if error.to_string().contains(BAD_RANGE) => return Ok(Inflated::Damaged),
             Err(error) => return Err(failed(error)),
         };
-        let body = object.body().map(|body| body.response_body());
-        let Some(ResponseBody::Stream(stream)) = body.transpose().map_err(failed)? else {
+        let Some(stream) = stream_of(&object).map_err(failed)? else {
             return Ok(Inflated::Missing);
         };
         let member = whole(&stream).await.map_err(|error| failed(error.into()))?;
@@ -434,11 +423,7 @@ fn content_type(content_type: &str) -> HttpMetadata {
     }
 }
 
-pub(super) fn failure(
-    operation: &str,
-    key: impl std::fmt::Display,
-    error: &worker::Error,
-) -> StoreError {
+pub(super) fn failure(operation: &str, key: impl Display, error: &worker::Error) -> StoreError {
     let cause = error.to_string();
     let operation = format!("R2 {operation} {key}");
     if cause.contains(TOO_OFTEN) {

@@ -11,13 +11,12 @@ use terrace_core::storage::key::{BytesKey, ChunkKey, UPLOADS};
 use worker::js_sys::{BigInt, Reflect, Uint8Array};
 use worker::wasm_bindgen::{JsCast as _, JsValue};
 use worker::wasm_bindgen_futures::{JsFuture, spawn_local};
+use worker::web_sys;
 use worker::worker_sys::FixedLengthStream;
-use worker::{Object, ResponseBody, web_sys};
 
 use super::clock::millis;
-use super::r2::{Bucket, failure};
-use terrace_app::host::UNSIZED_CHUNK_BYTES;
-use terrace_app::host::{Archives as _, Payload, StoreError, Stored, Uploads};
+use super::r2::{Bucket, failure, stream_of as stream_of_object};
+use terrace_app::host::{Archives as _, Payload, StoreError, Stored, UNSIZED_CHUNK_BYTES, Uploads};
 use terrace_app::usage::PlatformPart;
 
 impl Uploads for Bucket {
@@ -129,14 +128,9 @@ async fn open(
     key: ChunkKey,
     length: u64,
 ) -> Result<Option<web_sys::ReadableStream>, JsValue> {
-    let object = bucket.get(key.to_string()).execute().await?;
-    let object = object.filter(|object| object.size() == length);
-    match object.as_ref().and_then(Object::body) {
-        Some(body) => match body.response_body()? {
-            ResponseBody::Stream(stream) => Ok(Some(stream)),
-            _ => Ok(None),
-        },
-        None => Ok(None),
+    match bucket.get(key.to_string()).execute().await? {
+        Some(object) if object.size() == length => Ok(stream_of_object(&object)?),
+        _ => Ok(None),
     }
 }
 

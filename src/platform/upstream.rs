@@ -17,10 +17,9 @@ use worker::{Delay, js_sys, web_sys};
 
 use super::clock::millis;
 use super::fork;
-use terrace_app::host::ORIGIN_OPEN_SECONDS;
 use terrace_app::host::{
-    BucketRequest, Download, IdentityProviderRequest, OutgoingRequest, USER_AGENT, Upstream,
-    UpstreamError, WebhookRequest, is_redirect, stated_length,
+    BucketRequest, Download, IdentityProviderRequest, ORIGIN_OPEN_SECONDS, OutgoingRequest,
+    USER_AGENT, Upstream, UpstreamError, WebhookRequest, is_redirect, stated_length,
 };
 use terrace_app::usage::{PlatformPart, UsageMeter};
 

@@ -12,7 +12,7 @@ import { newKey } from "../clients/support/signing.mjs";
 import { before, cleanupOf, describe, test } from "../clients/support/testing.mjs";
 import { createToken } from "../clients/support/tokens.mjs";
 
-/** How long a change may need to be seen everywhere (docs/limits.md), in milliseconds, with a reserve for the network. */
+/** How long a change may need to be seen everywhere (docs/configuration.md), in milliseconds, with a reserve for the network. */
 const SEEN_MS = 60_000 + 30_000;
 
 /** The pause between two looks, in milliseconds. */

@@ -2,14 +2,13 @@
 // the clients, and collects the outcomes.
 import assert from "node:assert/strict";
 import { appendFileSync } from "node:fs";
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import tls from "node:tls";
 
 import { freePort } from "../../scripts/server.mjs";
-import { RSA } from "../../examples/packaging/signing-key.mjs";
+import { RSA } from "../clients/support/signing-key.mjs";
 import { applies, CHECKS } from "../../scripts/lib/compatibility.mjs";
-import { Client, HOST, usingModule, usingProvider } from "../clients/support/client.mjs";
+import { Client, HOST, hostBlock, networkMirror, usingModule, usingProvider } from "../clients/support/client.mjs";
 import { inBothModes, useRegistry } from "../clients/support/registry.mjs";
 import { ELSEWHERE, HERE, module, provider, saying } from "../clients/support/releases.mjs";
 import { scratch } from "../clients/support/scratch.mjs";
@@ -44,8 +43,6 @@ inBothModes((mode) => {
   let token;
 
   before(async () => {
-    const cas = await Promise.all([open, closed].map(({ env }) => readFile(env.SSL_CERT_FILE, "utf8")));
-    tls.setDefaultCACertificates(cas);
     const keys = { rsa: await newKey(join(directory, "rsa"), RSA), ed25519: await newKey(join(directory, "ed25519")) };
     for (const registry of [open, closed]) {
       for (const [namespace, key] of Object.entries(keys)) {
@@ -109,7 +106,7 @@ inBothModes((mode) => {
       });
 
       check("mirror", async (t) => {
-        const config = `provider_installation {\n  network_mirror {\n    url = "${open.url}/mirror/"\n  }\n}\n`;
+        const config = networkMirror(open);
         const found = await work(t, open, { "main.tf": usingProvider(MIRRORED, "1.0.0") }, { config });
         await found.runs("init");
         const copied = await work(t, open, { "main.tf": usingProvider(`${host(open)}/rsa/hello`, "1.0.0") });
@@ -124,21 +121,15 @@ inBothModes((mode) => {
         return "no";
       });
 
-      const hostBlock = () => {
-        const services = Object.entries(closed.services).filter(([, path]) => typeof path === "string");
-        const lines = services.map(([service, path]) => `    "${service}" = "${new URL(path, closed.url)}"\n`);
-        return `host "${HOST}" {\n  services = {\n${lines.join("")}  }\n}\n`;
-      };
-
       check("private", async (t) => {
-        const config = `${hostBlock()}credentials "${HOST}" {\n  token = "${token}"\n}\n`;
+        const config = `${hostBlock(closed)}credentials "${HOST}" {\n  token = "${token}"\n}\n`;
         await (await work(t, closed, packages(HOST), { config })).runs("init");
-        await (await work(t, closed, packages(HOST), { config: hostBlock() })).fails("init");
+        await (await work(t, closed, packages(HOST), { config: hostBlock(closed) })).fails("init");
       });
 
       check("variable", async (t) => {
         const env = { [`TF_TOKEN_${HOST.replaceAll(".", "_")}`]: token };
-        const found = await work(t, closed, packages(HOST), { config: hostBlock(), env });
+        const found = await work(t, closed, packages(HOST), { config: hostBlock(closed), env });
         const failure = await found.runs("init").then(() => null, (error) => error.message);
         if (failure === null) return "yes";
         assert.match(failure, /authentication credentials|401/);

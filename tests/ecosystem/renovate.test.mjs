@@ -32,8 +32,8 @@ const withSource = async (release) => {
   return { ...rest, body: { ...body, source: SOURCE } };
 };
 
-const greeting = (version) =>
-  module({ address: "acme/greeting/local", version, files: { ...saying(version), "modules/shout/main.tf": saying(version)["main.tf"] } });
+const greeting = (version, address = "acme/greeting/local") =>
+  module({ address, version, files: { ...saying(version), "modules/shout/main.tf": saying(version)["main.tf"] } });
 
 /**
  * Starts a registry with three versions of each package, a proxy that maps its name to it, and returns the
@@ -42,7 +42,7 @@ const greeting = (version) =>
 function useReleases(mode, vars = {}) {
   const directory = scratch();
   const cleanup = cleanupOf();
-  const registry = useTlsRegistry(mode, { names: [HOST], vars });
+  const registry = useTlsRegistry(mode, { names: [HOST], vars: { TERRACE_HOSTNAMES: HOST, ...vars } });
   const found = { registry };
   before(async () => {
     const key = await newKey(directory);
@@ -51,7 +51,9 @@ function useReleases(mode, vars = {}) {
     await registry.trusts("acme", key);
     for (const version of VERSIONS) {
       found.newest = await hello(version);
-      await registry.publishes(withSource(found.newest), withSource(greeting(version)), random(version));
+      const copied = greeting(version, `${ORIGIN}/acme/copied/local`);
+      Object.assign(copied.body, { source: SOURCE, commit: "0".repeat(40) });
+      await registry.publishes(withSource(found.newest), withSource(greeting(version)), random(version), copied);
     }
     found.proxy = await openProxy(cleanup, { [HOST]: registry.port });
   });
@@ -108,7 +110,14 @@ describe("lookups", () => {
     });
   }
 
-  test("minimumReleaseAge holds back all updates, and the settings of docs/tools.md allow them", { skip }, async (t) => {
+  test("a mirrored module has updates by registryUrls, and its repository for release notes", { skip }, async (t) => {
+    const packageRules = [{ matchDatasources: ["terraform-module"], registryUrls: [`https://${HOST}/origins/${ORIGIN}`] }];
+    const [dep] = await lookUp(t, found, usingModule("acme/copied/local", "0.1.0"), { packageRules });
+    assert.deepEqual(newVersions(dep), ["0.2.0", "1.0.0"]);
+    assert.equal(dep.sourceUrl, SOURCE);
+  });
+
+  test("minimumReleaseAge holds back all updates, and the settings of docs/compatibility.md allow them", { skip }, async (t) => {
     const text = [
       usingProvider(`${ORIGIN}/hashicorp/random`, "0.1.0"),
       usingProvider(`${HOST}/acme/hello`, "0.1.0"),
@@ -131,7 +140,7 @@ async function offered(t, found, text, settings) {
 
 /** Returns the example of `renovate.json` in the documentation, for this registry. */
 async function documentedSettings() {
-  const text = await readFile(join(root, "docs", "tools.md"), "utf8");
+  const text = await readFile(join(root, "docs", "compatibility.md"), "utf8");
   const [, json] = text.match(/^```json\n([^]*?)^```/m);
   return JSON.parse(json.replaceAll("registry.example.com", HOST));
 }

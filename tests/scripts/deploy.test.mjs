@@ -6,7 +6,7 @@ import { parseEnv } from "node:util";
 
 import { problemsIn, warningsIn } from "../../deploy/check.mjs";
 import { temporaryDirectory } from "../../scripts/lib/cleanup.mjs";
-import { lockedClosure, lockToDeploy } from "../../scripts/lib/lock-file.mjs";
+import { lockToDeploy } from "../../scripts/lib/lock-file.mjs";
 import { nodeForWrangler } from "../../scripts/lib/npm.mjs";
 import { npmFile, root } from "../../scripts/lib/paths.mjs";
 import { requirements, version } from "../../scripts/lib/requirements.mjs";
@@ -73,18 +73,6 @@ test("the lock file has the versions of the checkout, and the digests of all pac
   assert.equal(await readFile(file, "utf8"), expected, "TERRACE_PIN=1 rewrites it");
   const { "": self, "node_modules/terrace-registry": registry, ...others } = JSON.parse(expected).packages;
   assert.deepEqual(Object.entries(others).filter(([, { integrity }]) => !integrity), []);
-});
-
-test("the packages that a lock file needs are found where Node finds them", () => {
-  const packages = {
-    "": {},
-    "node_modules/a": { dependencies: { b: "2" }, optionalDependencies: { absent: "1" } },
-    "node_modules/a/node_modules/b": { dependencies: { c: "1" } },
-    "node_modules/b": {},
-    "node_modules/c": { peerDependencies: { a: "1" } },
-    "node_modules/d": {},
-  };
-  assert.deepEqual(Object.keys(lockedClosure({ packages }, ["a"])).sort(), ["node_modules/a", "node_modules/a/node_modules/b", "node_modules/c"]);
 });
 
 describe("the check before a deployment", () => {

@@ -4,7 +4,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import { temporaryDirectory } from "../../scripts/lib/cleanup.mjs";
-import { describeSettings, isPrivate, readSettings } from "../../scripts/lib/settings.mjs";
+import { describeSettings, readSettings } from "../../scripts/lib/settings.mjs";
 import { cleanupOf, test } from "../clients/support/testing.mjs";
 
 /** Returns a checkout with these files. */
@@ -40,16 +40,6 @@ TERRACE_TRUSTED_PUBLISHERS = [
   assert.equal(sources.TERRACE_HOSTNAMES, "wrangler.toml");
 });
 
-test("variables of the command in the environment are no settings", async (t) => {
-  const env = { TERRACE_URL: "http://127.0.0.1:8787", TERRACE_TOKEN: "t", TERRACE_INSECURE: "1", TERRACE_ID_TOKEN: "i" };
-  assert.deepEqual((await readSettings({ directory: await checkout(t), env })).values, {});
-});
-
-test("a misspelt variable stays a setting, which the Worker rejects", async (t) => {
-  const { values } = await readSettings({ directory: await checkout(t), env: { TERRACE_ACESS: "private" } });
-  assert.deepEqual(values, { TERRACE_ACESS: "private" });
-});
-
 test("the settings of the deployed bucket are ignored, and named", async (t) => {
   const directory = await checkout(t, { "wrangler.toml": '[vars]\nTERRACE_S3_BUCKET = "terrace-facts"\n' });
   const settings = await readSettings({ directory, env: {} });
@@ -64,13 +54,6 @@ test("the report names settings and their places, but no values", async (t) => {
     "settings from .dev.vars: TERRACE_LOGIN_CLIENT_SECRET",
     "settings from the environment: TERRACE_ADMIN_TOKEN, TERRACE_ACCESS",
   ]);
-});
-
-test("a registry with private access, or with exceptions to public access, is private", () => {
-  assert.equal(isPrivate({}), false);
-  assert.equal(isPrivate({ TERRACE_ACCESS: "public", TERRACE_ACCESS_EXCEPT: "" }), false);
-  assert.equal(isPrivate({ TERRACE_ACCESS: "private" }), true);
-  assert.equal(isPrivate({ TERRACE_ACCESS_EXCEPT: "acme" }), true);
 });
 
 test("--var overrides the environment, and --settings overrides wrangler.toml", async (t) => {

@@ -18,6 +18,6 @@ describe("the Model Context Protocol", () => {
     const { tools } = await asks(target, "tools/list");
     assert.deepEqual(tools.map(({ name }) => name), TOOLS);
     const found = await uses(target, "list_versions", { address: ADDRESS });
-    assert.deepEqual(found.versions.map(({ version }) => version), ["1.0.0"], JSON.stringify(found));
+    assert.deepEqual(found.details.versions.map(({ version }) => version), ["1.0.0"], JSON.stringify(found));
   });
 });

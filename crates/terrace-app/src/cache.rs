@@ -8,7 +8,6 @@ use terrace_base::time::UnixTime;
 use terrace_core::auth::access::{Revocations, Throttle};
 use terrace_core::auth::oidc::StoredRules;
 use terrace_core::config::Brand;
-use terrace_core::limits;
 use terrace_core::model::oci::Digest;
 use terrace_core::model::token_id::TokenId;
 use terrace_core::storage::failover::ServingBucket;
@@ -30,6 +29,12 @@ pub const FAILOVER_SECONDS: u64 = 25;
 /// Time for which an isolate caches the stored rules, in seconds. Together with the 30 seconds of the edge cache
 /// (`LIST_CACHE_SECONDS`), a rule takes effect, and a removed one ends, everywhere within a minute.
 const RULES_SECONDS: u64 = 25;
+
+/// Time between two checks of an isolate whether the merged catalogue must be rebuilt, in seconds.
+const CATALOG_CHECK_SECONDS: u64 = 60;
+
+/// Time until the next check of the merged catalogue after one that found a rebuild due, in seconds.
+const CATALOG_RECHECK_SECONDS: u64 = 10;
 
 /// Maximum number of issuers for which an isolate caches keys or failures.
 const CACHED_ISSUERS: usize = 32;
@@ -325,11 +330,19 @@ impl Cache {
 
     /// Returns whether the last check of the merged catalogue is more than a minute ago. The caller must then check it.
     pub fn is_catalog_check_due(&self, now: UnixTime) -> bool {
-        let is_due = now.since(self.catalog_checked_at.get()) >= u64::from(limits::CATALOG_SECONDS);
+        let is_due = now.since(self.catalog_checked_at.get()) >= CATALOG_CHECK_SECONDS;
         if is_due {
             self.catalog_checked_at.set(now);
         }
         is_due
+    }
+
+    /// Lets the merged catalogue be checked again after ten seconds: the last check found a rebuild due that was left to another
+    /// request.
+    pub fn check_catalog_soon(&self) {
+        let at = self.catalog_checked_at.get().0;
+        let at = at.saturating_sub(CATALOG_CHECK_SECONDS - CATALOG_RECHECK_SECONDS);
+        self.catalog_checked_at.set(UnixTime(at));
     }
 
     /// The lists that were not found a short time ago.

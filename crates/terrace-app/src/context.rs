@@ -9,7 +9,6 @@ use terrace_core::config::Config;
 use terrace_core::http::problem::Problem;
 use terrace_core::index::card::CardChange;
 use terrace_core::model::address::MirroredAddress;
-use terrace_core::model::owner::Owner;
 use terrace_core::model::package::{Package, PulledPackage};
 use terrace_core::storage::key::{IndexKey, StagedKey};
 use terrace_core::storage::release::OfferedPackage;
@@ -49,14 +48,10 @@ pub enum Task<S> {
     SweepUploads,
     /// Remove the staged archives of a published release.
     DiscardStaged(Vec<StagedKey>),
-    /// Write the overview of a package, which could not be written with the other lists, and its card.
+    /// Write the overview and the card of a package, one of which could not be written with the other lists.
     RefreshOverview(Package),
-    /// Write the card of a package, which could not be written with its lists.
-    RefreshCard(Package),
     /// Write the catalogue of a package's owner after its card has changed.
     RefreshCatalog(Package, CardChange),
-    /// Write the symbols of an owner after a card of a provider has changed.
-    RefreshSymbols(Owner, CardChange),
     /// Rebuild the catalogue of all owners after a card has changed.
     MergeCatalog,
     /// Rebuild the catalogue of all owners if a card has changed.

@@ -16,11 +16,11 @@ use crate::backup::{archive_inventory, facts};
 use crate::context::Context;
 use crate::copies::{failover, replication};
 use crate::documentation::document;
-use crate::erasure::handler as erasures;
 use crate::host::{Host, Request};
 use crate::listings::public_lists::List;
 use crate::listings::{namespaces, public_lists, search};
-use crate::oci::handlers::{blobs, manifests, referrers, session, uploads};
+use crate::oci::handlers::{manifests, session, uploads};
+use crate::oci::{blobs, referrers};
 use crate::operate::{audit, doctor, health};
 use crate::outcome::{Call, Handled};
 use crate::publish::keys;
@@ -30,7 +30,7 @@ use crate::repair::reindex;
 use crate::sign_in::{browser, callback, consent, start, token};
 use crate::tokens::{exchange, handler as tokens, rules};
 use crate::webhooks::handler as webhooks;
-use crate::{documentation, mcp, pages, publish, status};
+use crate::{check, documentation, erasure, mcp, pages, publish, status};
 
 /// The future of a handler. Each is boxed: V8 compiles a function when it is first called, and without boxes
 /// all handlers would be one function.
@@ -76,7 +76,11 @@ where
             mcp::metadata::authorization_server(ctx.config, &call.origin),
         )),
         HandledRoute::Admin(route) => dispatch_admin(ctx, route, method, call),
-        HandledRoute::Page(PageRoute::SignIn) => Box::pin(browser::sign_in(ctx, call, request)),
+        HandledRoute::Page(PageRoute::SignIn) => match method {
+            Method::Post => Box::pin(pages::enter(ctx, call, request)),
+            _ if browser::is_by_token(ctx) => Box::pin(ready(pages::show(ctx, &call))),
+            _ => Box::pin(browser::sign_in(ctx, call, request)),
+        },
         HandledRoute::Page(PageRoute::SignOut) => match method {
             Method::Post => Box::pin(browser::sign_out(ctx, request)),
             _ => Box::pin(ready(browser::signed_out(ctx, &request))),
@@ -121,11 +125,13 @@ where
 {
     match route {
         ApiRoute::Search => Box::pin(search::search(ctx, call, request)),
+        ApiRoute::Check => Box::pin(check::check(ctx, call, request)),
         ApiRoute::Token => match method {
             Method::Delete => Box::pin(tokens::revoke_presented(ctx, call)),
             _ => Box::pin(tokens::describe_presented(ctx, call)),
         },
         ApiRoute::Namespaces => Box::pin(namespaces::list(ctx, call, request)),
+        ApiRoute::UsedBy(package) => Box::pin(namespaces::used_by(ctx, call, request, package)),
         ApiRoute::Namespace(owner) => Box::pin(namespaces::packages(ctx, call, request, owner)),
         ApiRoute::Document(package, RequestedVersion::Exact(version), path) => {
             let requested = document::RequestedDocument::new(package, version, path);
@@ -225,7 +231,7 @@ fn dispatch_admin<'c, P: Host>(
             _ => nowhere(),
         },
         AdminRoute::Replication => Box::pin(replication::compare(ctx, call)),
-        AdminRoute::Erasures => Box::pin(erasures::erase(ctx, call)),
+        AdminRoute::Erasures => Box::pin(erasure::erase(ctx, call)),
     }
 }
 

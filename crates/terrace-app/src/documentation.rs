@@ -174,10 +174,11 @@ fn check_may_have_documentation<P: Host>(
     call: &Call,
     package: &Package,
 ) -> Result<(), Problem> {
+    check_is_foreign(ctx, &call.origin, package)?;
+    // That of a mirrored module comes from the files that clients get.
     let Package::Mirrored(address) = package else {
         return Ok(());
     };
-    check_is_foreign(ctx, &call.origin, address)?;
     if ctx.config.mirrored_documentation {
         return Ok(());
     }

@@ -39,8 +39,8 @@ pub(crate) async fn read_for_change<P: Host, T: DeserializeOwned>(
     ctx: &Context<'_, P>,
     key: &FactKey,
 ) -> Result<(Option<T>, Condition), Failure> {
-    let (read, condition) = try_read(ctx, key).await?;
-    let document = read.transpose().map_err(Failure::Corrupt)?;
+    let (bytes, condition) = stored(ctx, key).await?;
+    let document = parsed(key, bytes).map_err(Failure::Corrupt)?;
     Ok((document, condition))
 }
 
@@ -49,25 +49,32 @@ pub(crate) async fn read_or_replace<P: Host, T: DeserializeOwned>(
     ctx: &Context<'_, P>,
     key: &FactKey,
 ) -> Result<(Option<T>, Condition), Failure> {
-    let (read, condition) = try_read(ctx, key).await?;
+    let (bytes, condition) = stored(ctx, key).await?;
     let log = |what: String| ctx.host.log(&format!("corrupt: {what}"));
-    let document = read.and_then(|read| read.map_err(log).ok());
+    let document = parsed(key, bytes).map_err(log).ok().flatten();
     Ok((document, condition))
 }
 
-/// A document, or the reason why it cannot be read; `None` if there is none. With the condition that it has not been changed since.
-type TriedRead<T> = (Option<Result<T, String>>, Condition);
-
-async fn try_read<P: Host, T: DeserializeOwned>(
+/// Returns the bytes of a document, if it exists, with the condition that it has not been changed since. It does not depend on the
+/// type of the document: code for each would be large.
+async fn stored<P: Host>(
     ctx: &Context<'_, P>,
     key: &FactKey,
-) -> Result<TriedRead<T>, Failure> {
-    let Some(fact) = ctx.host.facts().get(key).await? else {
-        return Ok((None, Condition::Absent));
-    };
-    let read = serde_json::from_slice(&fact.bytes);
-    let read = read.map_err(|error| format!("{key}: {error}"));
-    Ok((Some(read), Condition::Unchanged(fact.etag)))
+) -> Result<(Option<Vec<u8>>, Condition), Failure> {
+    Ok(match ctx.host.facts().get(key).await? {
+        Some(fact) => (Some(fact.bytes), Condition::Unchanged(fact.etag)),
+        None => (None, Condition::Absent),
+    })
+}
+
+/// Parses a document.
+///
+/// # Errors
+/// The reason why it cannot be read.
+fn parsed<T: DeserializeOwned>(key: &FactKey, bytes: Option<Vec<u8>>) -> Result<Option<T>, String> {
+    let parse = |bytes: Vec<u8>| serde_json::from_slice(&bytes);
+    let document = bytes.map(parse).transpose();
+    document.map_err(|error| format!("{key}: {error}"))
 }
 
 /// Returns all documents with keys that begin with `prefix`, read in pages.

@@ -227,6 +227,20 @@ pub(crate) fn look_up_at<S>(
     })
 }
 
+impl<S> RequestStep<S> {
+    /// Returns the same as a later step of the request with this record.
+    pub(crate) fn after(mut self, earlier: &Record) -> Self {
+        let record = match &mut self {
+            Self::Answer(answer) => &mut answer.record,
+            Self::Read(pending) => &mut pending.record,
+            Self::Continue(unfinished) => &mut unfinished.record,
+        };
+        record.began = earlier.began;
+        record.add(earlier.usage);
+        self
+    }
+}
+
 impl PendingRead {
     /// All keys of the read, which one operation reads.
     pub fn keys(&self) -> impl Iterator<Item = &IndexKey> {

@@ -3,6 +3,11 @@
 //!
 //! Each contract defines what *done* means. Everything that uses these traits runs natively in tests.
 
+#![expect(
+    async_fn_in_trait,
+    reason = "a Worker has one thread, and so have the tests"
+)]
+
 use terrace_base::digest::Sha256;
 use terrace_base::time::UnixTime;
 use terrace_core::http::request_line::ClientProduct;
@@ -125,12 +130,16 @@ pub struct ListedFact {
     pub etag: String,
 }
 
+impl ListedFact {
+    /// Returns the value of this metadata.
+    pub fn value(&self, name: &str) -> Option<&str> {
+        let found = self.metadata.iter().find(|(known, _)| known == name);
+        found.map(|(_, value)| value.as_str())
+    }
+}
+
 /// Storage of the facts. It is strongly consistent: when an operation has returned, every later one sees its
 /// effect.
-#[expect(
-    async_fn_in_trait,
-    reason = "a Worker has one thread, and so have the tests"
-)]
 pub trait Facts {
     /// Returns the document of a key.
     async fn get(&self, key: &FactKey) -> Result<Option<Fact>, StoreError>;
@@ -230,10 +239,6 @@ pub enum Payload<S> {
 }
 
 /// Storage of content-addressed bytes.
-#[expect(
-    async_fn_in_trait,
-    reason = "a Worker has one thread, and so have the tests"
-)]
 pub trait Archives {
     /// The platform's own stream of bytes.
     type Stream;
@@ -307,10 +312,6 @@ pub trait Archives {
 }
 
 /// Storage of the chunks of incomplete uploads.
-#[expect(
-    async_fn_in_trait,
-    reason = "a Worker has one thread, and so have the tests"
-)]
 pub trait Uploads {
     /// The platform's own stream of bytes.
     type Stream;
@@ -353,10 +354,6 @@ pub struct IndexPage {
 }
 
 /// Storage of the indices: eventually consistent, with one write per second for each key.
-#[expect(
-    async_fn_in_trait,
-    reason = "a Worker has one thread, and so have the tests"
-)]
 pub trait Indices {
     /// The platform's own stream of bytes.
     type Stream;
@@ -395,10 +392,6 @@ pub trait Indices {
 }
 
 /// The current time, and timers.
-#[expect(
-    async_fn_in_trait,
-    reason = "a Worker has one thread, and so have the tests"
-)]
 pub trait Clock {
     /// Returns the current time. On the platform it does not advance between one IO and the next.
     fn now(&self) -> UnixTime;
@@ -411,10 +404,6 @@ pub trait Clock {
 }
 
 /// A request. Only the parts that are accessed cross into wasm.
-#[expect(
-    async_fn_in_trait,
-    reason = "a Worker has one thread, and so have the tests"
-)]
 pub trait Request {
     /// The platform's own stream of bytes.
     type Stream;
@@ -473,10 +462,6 @@ pub enum LogLevel {
 }
 
 /// Everything that the registry requires from a platform.
-#[expect(
-    async_fn_in_trait,
-    reason = "a Worker has one thread, and so have the tests"
-)]
 pub trait Host {
     /// The platform's own stream of bytes.
     type Stream;
@@ -513,6 +498,10 @@ pub trait Host {
     fn cache(&self) -> &Cache;
     /// Returns unpredictable bytes.
     fn random(&self) -> [u8; 16];
+    /// Returns whether a plan limits how many indices may be written in a day.
+    fn limits_index_writes(&self) -> bool {
+        true
+    }
     /// Returns the usage counters, which other requests may share.
     fn meter(&self) -> &UsageMeter;
     /// Returns the answer of the platform's cache of archives to a request, or of the registry's

@@ -29,13 +29,7 @@ pub(crate) fn only(call: &Call, names: &[&str]) -> Result<(), Problem> {
     let shown = |text: &str| line(text).at_most(QUOTED_CHARS).to_string();
     let takes = match names {
         [] => "no parameters".to_owned(),
-        // The older name of a cursor is not advertised.
-        names => names
-            .iter()
-            .filter(|name| **name != "behind")
-            .copied()
-            .collect::<Vec<_>>()
-            .join(", "),
+        names => names.join(", "),
     };
     Err(Problem::BadRequest(format!(
         "the parameter {} is {}: this path has no such parameter; it takes {takes}",
@@ -45,7 +39,7 @@ pub(crate) fn only(call: &Call, names: &[&str]) -> Result<(), Problem> {
 }
 
 /// The parameters of a list with a cursor.
-pub(crate) const CURSOR: &[&str] = &["after", "behind"];
+pub(crate) const CURSOR: &[&str] = &["after"];
 
 /// Returns the number in a parameter of a list of the admin API.
 pub(crate) fn number_of(name: &str, text: Option<&str>) -> Result<Option<u64>, Problem> {

@@ -22,8 +22,13 @@ use crate::read::reader::IndexText;
 /// The texts of a catalogue.
 #[derive(Debug)]
 pub(crate) enum Catalog {
-    /// All owners, in parts.
-    Merged(Vec<IndexText>),
+    /// All owners.
+    Merged {
+        /// The parts as they are stored.
+        parts: Vec<IndexText>,
+        /// The parts that have the packages in their place, for a caller who may just have published; usually none.
+        live: Vec<IndexText>,
+    },
     /// One owner.
     Owned {
         /// The packages; `None` if the owner has none.
@@ -37,14 +42,22 @@ impl Catalog {
     /// Returns the sections of the texts.
     pub(crate) fn texts(&self) -> Vec<CatalogText<'_>> {
         match self {
-            Self::Merged(parts) => {
-                let parts = parts.iter().filter_map(|it| MergedPart::parse(&it.text));
-                parts.map(|part| part.text).collect()
+            Self::Merged { parts, live } => {
+                let stored = texts_of(parts).map(|text| match live.is_empty() {
+                    true => text,
+                    false => CatalogText {
+                        symbols: text.symbols,
+                        ..CatalogText::default()
+                    },
+                });
+                texts_of(live).chain(stored).collect()
             }
-            Self::Owned { packages, symbols } => vec![CatalogText {
-                packages: packages.as_ref().map_or("", |it| it.text.as_str()),
-                symbols: symbols.as_ref().map_or("", |it| it.text.as_str()),
-            }],
+            Self::Owned { packages, symbols } => {
+                let part = packages.as_ref().and_then(|it| MergedPart::parse(&it.text));
+                let symbols = symbols.as_ref().map_or("", |it| it.text.as_str());
+                let text = part.map_or_else(CatalogText::default, |part| part.text);
+                vec![CatalogText { symbols, ..text }]
+            }
         }
     }
 }
@@ -52,14 +65,20 @@ impl Catalog {
 impl Catalog {
     /// Returns the visible packages of a merged catalogue that were published last, the newest first.
     pub(crate) fn recent(&self, is_visible: &dyn Fn(&Owner) -> bool) -> Vec<ListedPackage> {
-        let Self::Merged(parts) = self else {
+        let Self::Merged { parts, live } = self else {
             return Vec::new();
         };
-        let first = parts.first().and_then(|it| MergedPart::parse(&it.text));
+        let first = live.first().or(parts.first());
+        let first = first.and_then(|it| MergedPart::parse(&it.text));
         let lines = first.iter().flat_map(MergedPart::newest);
         let visible = lines.filter(|line| is_visible(&Owner::of(&line.package)));
         visible.map(|line| ListedPackage::from(&line)).collect()
     }
+}
+
+fn texts_of(parts: &[IndexText]) -> impl Iterator<Item = CatalogText<'_>> {
+    let parsed = parts.iter().filter_map(|it| MergedPart::parse(&it.text));
+    parsed.map(|part| part.text)
 }
 
 /// Returns whether only callers with access may see packages of an owner.
@@ -91,24 +110,46 @@ pub(crate) async fn searched<P: Host>(
     }
 }
 
+/// Checks that a caller may see anything.
+pub(crate) fn ensure_may_search<P: Host>(
+    ctx: &Context<'_, P>,
+    caller: &Caller,
+) -> Result<(), Problem> {
+    match *caller == Caller::Anonymous && ctx.config.access.guards_all_reads() {
+        true => Err(Problem::no_token()),
+        false => Ok(()),
+    }
+}
+
 /// Reads the catalogue of all owners. Anonymous requests for it are limited, as searches are.
 pub(crate) async fn merged<P: Host>(
     ctx: &Context<'_, P>,
     caller: &Caller,
 ) -> Result<Catalog, Failure> {
-    if *caller == Caller::Anonymous && ctx.config.access.guards_all_reads() {
-        return Err(Problem::no_token().into());
-    }
+    ensure_may_search(ctx, caller)?;
     check_rate(ctx, caller).await?;
     let stored = stored_parts(ctx).await?;
     merged::refresh_if_due(ctx);
-    Ok(Catalog::Merged(match stored {
-        Some(parts) => parts,
-        None => {
-            let parts = merged::after_miss(ctx).await?.into_iter();
-            parts.map(|(_, document)| document.into()).collect()
+    let Some(parts) = stored else {
+        let parts = merged::after_miss(ctx).await?.into_iter();
+        let parts = parts.map(|(_, document)| document.into()).collect();
+        let live = Vec::new();
+        return Ok(Catalog::Merged { parts, live });
+    };
+    let live = match caller.may_publish_any() {
+        true => {
+            let bytes = texts_of(&parts).map(|text| text.packages.len()).sum();
+            // What KV has is better than an error.
+            let live = merged::live(ctx, bytes).await.unwrap_or_else(|failure| {
+                drop(ctx.report(failure));
+                None
+            });
+            live.unwrap_or_default()
         }
-    }))
+        false => Vec::new(),
+    };
+    let live = live.into_iter().map(IndexText::from).collect();
+    Ok(Catalog::Merged { parts, live })
 }
 
 /// Returns the parts of the merged catalogue, read by one operation, or two if it has several; `None` if one is absent or
@@ -163,7 +204,10 @@ async fn owned<P: Host>(ctx: &Context<'_, P>, keys: [IndexKey; 2]) -> Result<Cat
 ///
 /// # Errors
 /// If too many came from its address or network within a minute.
-async fn check_rate<P: Host>(ctx: &Context<'_, P>, caller: &Caller) -> Result<(), Failure> {
+pub(crate) async fn check_rate<P: Host>(
+    ctx: &Context<'_, P>,
+    caller: &Caller,
+) -> Result<(), Failure> {
     let address = ctx.client_address.as_str();
     if *caller != Caller::Anonymous || address.is_empty() {
         return Ok(());

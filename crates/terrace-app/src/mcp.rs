@@ -11,11 +11,10 @@ mod tools;
 use terrace_core::api::route::{McpRoute, McpScope};
 use terrace_core::http::problem::Problem;
 use terrace_core::http::reply::Reply;
-use terrace_core::mcp::MCP_BODY_BYTES;
 use terrace_core::mcp::reply::{Answered, accepted, problem_reply as refused_by_pipeline, refused};
 use terrace_core::mcp::{
-    Incoming, McpError, McpHead, McpRequest, Operation, Refusal, check_content_type, check_origin,
-    receive,
+    Incoming, MCP_BODY_BYTES, McpError, McpHead, McpRequest, Operation, Refusal,
+    check_content_type, check_origin, receive,
 };
 
 use crate::context::Context;

@@ -1,6 +1,5 @@
-//! Operation: health, the audit log, the examination, and the scheduled event.
+//! Operation: health, the audit log, and the examination.
 
 pub(crate) mod audit;
 pub(crate) mod doctor;
 pub(crate) mod health;
-pub(crate) mod schedule;

@@ -49,10 +49,9 @@ impl Call {
         Query(&self.query)
     }
 
-    /// Returns the cursor of a list: the parameter `after`, or `behind`, its older name.
+    /// Returns the cursor of a list.
     pub(crate) fn after(&self) -> Option<Cow<'_, str>> {
-        let query = self.query();
-        query.value("after").or_else(|| query.value("behind"))
+        self.query().value("after")
     }
 }
 
@@ -105,4 +104,13 @@ impl<S> From<Reply<S>> for Outcome<S> {
     fn from(reply: Reply<S>) -> Self {
         Self::new(reply, AuditDetails::Request)
     }
+}
+
+/// Whether a job had anything to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Progress {
+    /// Nothing was waiting, or could be attempted.
+    None,
+    /// It took operations.
+    Made,
 }

@@ -8,11 +8,11 @@ use terrace_core::api::route::{
 };
 use terrace_core::auth::access::{Caller, CredentialsError, Owner};
 use terrace_core::config::Config;
-use terrace_core::http::accept::Accept;
 use terrace_core::http::idempotency_key::{IDEMPOTENCY_KEY, IdempotencyKey, IdempotencyKeyError};
 use terrace_core::http::method::Method;
 use terrace_core::http::problem::Problem;
 use terrace_core::http::reply::Reply;
+use terrace_core::http::request_line::Usage;
 use terrace_core::model::own_hosts::OwnHosts;
 use terrace_core::model::package::Package;
 use terrace_core::oci::unauthorized;
@@ -37,7 +37,7 @@ use crate::failure::Failure;
 use crate::host::{Clock as _, Host, Request};
 use crate::mcp::problem_reply as mcp_problem_reply;
 use crate::outcome::{AuditDetails, Call, Handled};
-use crate::pages::{FailedVisit, problem_page};
+use crate::pages::{FailedVisit, accepts_html, problem_page};
 use crate::read::reader;
 use crate::sign_in::browser::PageVisit;
 use crate::sign_in::shared::oauth_error_reply;
@@ -91,6 +91,17 @@ fn begin_with_cookies<P: Host, R: Request>(
 ) -> RequestStep<P::Stream> {
     let cookies = request.header("cookie");
     begin_with(ctx, request, CookieHeader::Read(cookies.as_deref()))
+}
+
+/// Begins a request again whose session does not count, with what it has used since `before`.
+fn begin_without_session<P: Host, R: Request>(
+    ctx: &Context<'_, P>,
+    request: &R,
+    mut record: Record,
+    before: Usage,
+) -> RequestStep<P::Stream> {
+    record.add(ctx.host.meter().usage().since(before));
+    begin_with(ctx, request, CookieHeader::Read(None)).after(&record)
 }
 
 fn begin_with<P: Host, R: Request>(
@@ -225,13 +236,17 @@ async fn continue_read<P: Host, R: Request>(
             _ => (reply, None),
         },
         Suspension::AnswerUnlessRevoked(token, reply) => {
-            let refused = auth::revoked(ctx, token, request, &head).await;
-            (refused.unwrap_or(reply), None)
+            match auth::counts(ctx, token, request, &head).await {
+                Ok(true) => (reply, None),
+                Ok(false) => return begin_without_session(ctx, request, record, before),
+                Err(refused) => (refused, None),
+            }
         }
         Suspension::ReadUnlessRevoked(token, lookup) => {
-            match auth::revoked(ctx, token, request, &head).await {
-                Some(refused) => (refused, None),
-                None => {
+            match auth::counts(ctx, token, request, &head).await {
+                Err(refused) => (refused, None),
+                Ok(false) => return begin_without_session(ctx, request, record, before),
+                Ok(true) => {
                     record.add(ctx.host.meter().usage().since(before));
                     let now = ctx.host.clock().millis();
                     let known = (ctx.config, ctx.host.cache());
@@ -271,7 +286,9 @@ where
     let errors = route.endpoint().errors;
     let wants_html = match &route {
         // Programs that look for something here read JSON.
-        HandledRoute::Page(PageRoute::Invalid(_) | PageRoute::Unknown) => accepts_html(&request),
+        HandledRoute::Page(PageRoute::Guessed(_) | PageRoute::Invalid(_) | PageRoute::Unknown) => {
+            accepts_html(&request)
+        }
         _ => true,
     };
     let method = action.method;
@@ -285,11 +302,17 @@ where
         cookies: cookies_of_page(ctx, &route, method, &request),
     };
     let served = run(ctx, route, action, request).await;
-    let reply = served.unwrap_or_else(|failure| {
-        let needs_access = matches!(failure, Failure::Problem(Problem::Unauthorized(_)));
-        let sign_in = visit.filter(|_| needs_access).and_then(PageVisit::sign_in);
-        sign_in.unwrap_or_else(|| failure_reply(ctx, errors, &failed, failure))
-    });
+    let reply = match served {
+        Ok(reply) => reply,
+        Err(failure) => {
+            let needs_access = matches!(failure, Failure::Problem(Problem::Unauthorized(_)));
+            let visit = visit.filter(|_| needs_access);
+            match visit.and_then(|visit| visit.sign_in(ctx)) {
+                Some(sign_in) => sign_in,
+                None => failure_reply(ctx, errors, &failed, failure).await,
+            }
+        }
+    };
     for_method(reply, method)
 }
 
@@ -305,12 +328,6 @@ fn cookies_of_page<P: Host, R: Request>(
         && ctx.config.reads_sessions()
         && request.header("authorization").is_none();
     may_count.then(|| request.header("cookie")).flatten()
-}
-
-/// Returns whether a client is a browser that shows a page.
-fn accepts_html<R: Request>(request: &R) -> bool {
-    let accept = request.header("accept").unwrap_or_default();
-    Accept(&accept).names("text/html")
 }
 
 /// Authenticates and authorises the caller, reads the body, handles the request, and writes the audit log.
@@ -424,17 +441,13 @@ fn owner<P: Host>(ctx: &Context<'_, P>, route: &HandledRoute, own: &OwnHosts<'_>
                 Some(Owner::of(&Package::Provider(address.clone())))
             }
             AdminRoute::PublishModule(address, _) => {
-                Some(Owner::of(&Package::Module(address.clone())))
+                Some(Owner::of(&own.hosted(Package::Module(address.clone()))))
             }
             AdminRoute::MirroredRelease(address, _) => {
                 Some(Owner::of(&own.package(address.clone())))
             }
-            AdminRoute::Documentation(Package::Mirrored(address), _) => {
-                Some(Owner::of(&own.package(address.clone())))
-            }
-            AdminRoute::Status(package, _) | AdminRoute::Documentation(package, _) => {
-                Some(Owner::of(package))
-            }
+            AdminRoute::Documentation(package, _) => Some(Owner::of(&own.hosted(package.clone()))),
+            AdminRoute::Status(package, _) => Some(Owner::of(package)),
             AdminRoute::SigningKeys(namespace) | AdminRoute::SigningKey(namespace, _) => {
                 Some(Owner::of_namespace(namespace.as_str()))
             }
@@ -507,7 +520,7 @@ struct FailedRequest {
 }
 
 /// Returns the response to a failure, in the error format of the endpoint's clients.
-fn failure_reply<P: Host>(
+async fn failure_reply<P: Host>(
     ctx: &Context<'_, P>,
     errors: ErrorFormat,
     request: &FailedRequest,
@@ -517,8 +530,8 @@ fn failure_reply<P: Host>(
     match errors {
         ErrorFormat::Html if request.wants_html => {
             let cookies = request.cookies.as_deref();
-            let now = || ctx.host.clock().now();
-            let reader = ctx.config.caller_of_cookies(cookies, now);
+            let reader = auth::of_cookies(ctx, cookies).await;
+            let reader = reader.unwrap_or(Caller::Anonymous);
             let visit = FailedVisit {
                 origin,
                 path,

@@ -3,9 +3,8 @@
 pub(crate) mod keys;
 pub(crate) mod publisher;
 
-use terrace_core::api::admin::MirroredBody;
 use terrace_core::api::admin::{
-    MirrorBody, ModuleBody, ProviderBody, PublishAnswer, Published as PublishedBody,
+    MirrorBody, MirroredBody, ModuleBody, ProviderBody, PublishAnswer, Published as PublishedBody,
 };
 use terrace_core::http::problem::Problem;
 use terrace_core::http::reply::{CachePolicy, Reply};
@@ -51,7 +50,7 @@ pub(crate) async fn mirrored<P: Host>(
     address: MirroredAddress,
     version: Version,
 ) -> Handled<P::Stream> {
-    check_is_foreign(ctx, &call.origin, &address)?;
+    check_is_foreign(ctx, &call.origin, &Package::Mirrored(address.clone()))?;
     let body: MirrorBody = json::parse_publication(&call.body)?;
     let now = ctx.host.clock().now();
     let publication =
@@ -70,19 +69,21 @@ pub(crate) async fn mirrored<P: Host>(
     Ok(outcome)
 }
 
-/// Checks that an address does not name this registry itself.
+/// Checks that the hostname of a mirrored package does not name this registry itself.
 pub(crate) fn check_is_foreign<P: Host>(
     ctx: &Context<'_, P>,
     origin: &str,
-    address: &MirroredAddress,
+    package: &Package,
 ) -> Result<(), Problem> {
-    let MirroredAddress { hostname, provider } = address;
-    if !OwnHosts::new(origin, &ctx.config.hostnames).include(hostname) {
-        return Ok(());
+    let own = OwnHosts::new(origin, &ctx.config.hostnames);
+    match package.origin() {
+        Some(hostname) if own.include(hostname) => Err(Problem::BadRequest(format!(
+            "{hostname} is this registry itself: publish {} as a {} of its own, without a hostname",
+            own.hosted(package.clone()).address(),
+            package.kind(),
+        ))),
+        _ => Ok(()),
     }
-    Err(Problem::BadRequest(format!(
-        "{hostname} is this registry itself: publish {provider} as a hosted provider, and the mirror serves it too"
-    )))
 }
 
 /// Describes the mirrored parts of a version, so that a client does not send them again.
@@ -110,6 +111,7 @@ pub(crate) async fn module<P: Host>(
     address: ModuleAddress,
     version: Version,
 ) -> Handled<P::Stream> {
+    check_is_foreign(ctx, &call.origin, &Package::Module(address.clone()))?;
     let body: ModuleBody = json::parse_publication(&call.body)?;
     let publication =
         ModulePublication::parse(address, version, &body).map_err(Problem::Invalid)?;
@@ -134,8 +136,10 @@ async fn publish<P: Host>(
                 staging::discard_staged_later(ctx, publication);
             }
             let mut entry = None;
+            if publication.package().origin().is_some() {
+                warnings.extend(mirror_warnings(ctx, publication).await?);
+            }
             if let Publication::Mirror(it) = publication {
-                warnings.extend(mirror_warnings(ctx, it).await?);
                 let states = [Some("mirrored"), Some("replaced")];
                 let reason = it.replaces().filter(|_| replaces);
                 entry = reason.map(|reason| StatusChange::of_states(states, reason));
@@ -167,17 +171,16 @@ async fn publish<P: Host>(
 /// Returns the reasons why no client can install a version that was mirrored.
 async fn mirror_warnings<P: Host>(
     ctx: &Context<'_, P>,
-    mirrored: &MirrorPublication,
+    publication: &Publication,
 ) -> Result<Vec<String>, Failure> {
-    let MirrorPublication {
-        address, version, ..
-    } = mirrored;
+    let (package, version) = (publication.package(), publication.version());
     let mut warnings = Vec::new();
-    if ctx.config.pull.blocks(address, version) {
+    if let Package::Mirrored(address) = &package
+        && ctx.config.pull.blocks(address, version)
+    {
         let message = "TERRACE_PULL_BLOCK names the version, so no client can install it";
         warnings.push(message.to_owned());
     }
-    let package = Package::Mirrored(address.clone());
     rules::read_before_writing(ctx, &package).await?;
     let statuses = status::applied(ctx, &package).await?;
     warnings.extend(statuses.refusal(version).map(|refusal| {

@@ -15,10 +15,21 @@ use crate::pull::{commit, puller};
 use crate::read::index_backfill;
 use crate::webhooks;
 
-/// Performs a task, and those that it defers. No client waits for them, so failures are only logged.
-pub async fn perform<P: Host>(ctx: &Context<'_, P>, task: Task<P::Stream>) {
-    let mut waiting = VecDeque::from([task]);
-    while let Some(task) = waiting.pop_front() {
+/// Performs tasks, and those that they defer. No client waits for them, so failures are only logged. The merged catalogue is
+/// rebuilt last, and once for all changes, because its turn may take a while to come.
+pub async fn perform<P: Host>(ctx: &Context<'_, P>, tasks: Vec<Task<P::Stream>>) {
+    let mut waiting = VecDeque::from(tasks);
+    let mut merges = false;
+    loop {
+        let task = match waiting.pop_front() {
+            Some(Task::MergeCatalog) => {
+                merges = true;
+                continue;
+            }
+            Some(task) => task,
+            None if std::mem::take(&mut merges) => Task::MergeCatalog,
+            None => break,
+        };
         let performed = match permit(ctx, &task).await {
             Ok(true) => act(ctx, task).await,
             Ok(false) => Ok(()),
@@ -53,9 +64,7 @@ async fn act<P: Host>(ctx: &Context<'_, P>, task: Task<P::Stream>) -> Result<(),
         Task::SweepUploads => uploads::sweep(ctx).await,
         Task::DiscardStaged(staged) => staging::discard_staged(ctx, staged).await,
         Task::RefreshOverview(package) => index_refresh::complete_overview(ctx, &package).await,
-        Task::RefreshCard(package) => index_refresh::complete_card(ctx, &package).await,
-        Task::RefreshCatalog(package, change) => shards::publish_later(ctx, &package, change).await,
-        Task::RefreshSymbols(owner, change) => shards::publish_symbols(ctx, &owner, change).await,
+        Task::RefreshCatalog(package, change) => shards::publish(ctx, &package, change).await,
         Task::MergeCatalog => merged::after_change(ctx).await,
         Task::MergeCatalogIfDue => merged::if_due(ctx).await,
         Task::DeliverWebhooks => webhooks::deliver(ctx).await.map(drop),

@@ -20,6 +20,7 @@ use crate::context::Context;
 use crate::documents::{audit, format};
 use crate::failure::Failure;
 use crate::host::{Clock as _, Condition, Host, Upstream as _, WebhookRequest};
+use crate::outcome::Progress;
 use crate::{documents, json};
 
 /// Time after which a run of deliveries begins no further one, in seconds. After an answer, the platform ends a Worker after
@@ -34,15 +35,6 @@ const WEBHOOK_RESULT_CHARS: usize = 200;
 
 /// The status of a receiver that wants no more deliveries.
 const GONE: u16 = 410;
-
-/// Whether a run looked at any entry.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Deliveries {
-    /// Nothing was waiting, or could be attempted.
-    None,
-    /// At least one entry was delivered, failed or skipped, each of which takes operations.
-    Some,
-}
 
 /// The result of one delivery.
 pub(crate) struct Attempt {
@@ -127,18 +119,19 @@ async fn put_state<P: Host>(
     Ok(written.is_some())
 }
 
-/// Delivers the waiting events of all webhooks. A failure of one webhook is logged and does not affect the others.
-pub(crate) async fn deliver<P: Host>(ctx: &Context<'_, P>) -> Result<Deliveries, Failure> {
+/// Delivers the waiting events of all webhooks: makes progress if it looked at any entry, each of which takes operations. A failure of
+/// one webhook is logged and does not affect the others.
+pub(crate) async fn deliver<P: Host>(ctx: &Context<'_, P>) -> Result<Progress, Failure> {
     let WebhookList { webhooks } = all(ctx).await?;
     if webhooks.is_empty() || !format::may_write(ctx).await? {
-        return Ok(Deliveries::None);
+        return Ok(Progress::None);
     }
     let runs = webhooks.iter().map(|webhook| deliver_to(ctx, webhook));
-    let mut deliveries = Deliveries::None;
+    let mut deliveries = Progress::None;
     for run in join_all(runs).await {
         match run {
-            Ok(Deliveries::None) => {}
-            Ok(Deliveries::Some) => deliveries = Deliveries::Some,
+            Ok(Progress::None) => {}
+            Ok(Progress::Made) => deliveries = Progress::Made,
             Err(failure) => drop(ctx.report(failure)),
         }
     }
@@ -146,10 +139,7 @@ pub(crate) async fn deliver<P: Host>(ctx: &Context<'_, P>) -> Result<Deliveries,
 }
 
 /// Delivers the waiting events of a webhook, until there are none or a limit is reached.
-async fn deliver_to<P: Host>(
-    ctx: &Context<'_, P>,
-    webhook: &Webhook,
-) -> Result<Deliveries, Failure> {
+async fn deliver_to<P: Host>(ctx: &Context<'_, P>, webhook: &Webhook) -> Result<Progress, Failure> {
     let until = ctx.host.clock().now().0 + WEBHOOK_RUN_SECONDS;
     let mut run = Run {
         until: UnixTime(until),
@@ -166,8 +156,8 @@ async fn deliver_to<P: Host>(
         }
     }
     Ok(match run.entries {
-        WEBHOOK_ENTRIES => Deliveries::None,
-        _ => Deliveries::Some,
+        WEBHOOK_ENTRIES => Progress::None,
+        _ => Progress::Made,
     })
 }
 

@@ -29,6 +29,7 @@ mod secrets;
 mod tar;
 mod tar_gz;
 #[cfg(test)]
+#[path = "tests/testing.rs"]
 mod testing;
 mod zip;
 

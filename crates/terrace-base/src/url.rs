@@ -495,13 +495,6 @@ mod tests {
             prop_assert_eq!(path, theirs.path());
             prop_assert_eq!(ours.query(), theirs.query());
         }
-
-        #[test]
-        fn no_text_panics(text in "(https?://)?\\PC{0,40}") {
-            if let Ok(url) = parse(&text) {
-                prop_assert!(!url.host().is_empty());
-            }
-        }
     }
 
     #[test]

@@ -137,14 +137,16 @@ impl Storage {
     }
 }
 
+/// The default number of searches without a token, of which the ones over a Worker's default cost nothing here.
+const SEARCHES_A_MINUTE: (&str, &str) = ("TERRACE_SEARCHES_A_MINUTE", "600");
+
 fn configuration(
     settings: &[(String, String)],
     presigner: Option<&Presigner>,
 ) -> Result<Config, Failure> {
-    let settings: Vec<(&str, &str)> = settings
-        .iter()
-        .map(|(name, value)| (name.as_str(), value.as_str()))
-        .collect();
+    let set = settings.iter();
+    let set = set.map(|(name, value)| (name.as_str(), value.as_str()));
+    let settings: Vec<(&str, &str)> = set.chain([SEARCHES_A_MINUTE]).collect();
     let mut config =
         Config::from_vars(&settings).map_err(|error| Failure::Usage(error.to_string()))?;
     let urls = config.archive_urls.as_ref();
@@ -220,7 +222,7 @@ fn greet(Place { url, others }: &Place, token: &AdminToken, output: &Output) {
         text += &format!("{others}\n");
     }
     let variable = match token {
-        AdminToken::OfOperator => "TERRACE_TOKEN=<the admin token>".to_owned(),
+        AdminToken::OfOperator => String::new(),
         AdminToken::Stored(file) => read_from(file),
         AdminToken::Made { secret, file } => {
             document.insert("token".to_owned(), json!(secret.expose()));
@@ -242,9 +244,15 @@ fn greet(Place { url, others }: &Place, token: &AdminToken, output: &Output) {
         let file = file.display().to_string();
         document.insert("token_file".to_owned(), json!(file));
     }
+    let place = match variable.as_str() {
+        "" => "another terminal that has the admin token in TERRACE_TOKEN",
+        _ => "another terminal",
+    };
+    let variables = format!("TERRACE_URL={url} {variable}");
     text += &format!(
-        "\nTo publish a module, in another terminal:\n\n  export TERRACE_URL={url} {variable}\n  \
-         terrace publish module . --address acme/vpc/aws --version 1.0.0\n"
+        "\nTo publish a module, in {place}:\n\n  export {}\n  \
+         terrace publish module . --address acme/vpc/aws --version 1.0.0\n",
+        variables.trim_end()
     );
     output.text(&text, &document);
 }

@@ -4,8 +4,7 @@ use serde_json::{Map, Value};
 
 /// An exit code of the command.
 ///
-/// The numbers are part of the command's interface: `--help` lists those that a command can end with, and the
-/// README lists all of them.
+/// The numbers are part of the command's interface: `terrace --help` and the README list them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Exit {
@@ -26,17 +25,6 @@ pub enum Exit {
 }
 
 impl Exit {
-    /// All exit codes, ascending.
-    pub(crate) const ALL: [Self; 7] = [
-        Self::Success,
-        Self::Unexpected,
-        Self::Usage,
-        Self::Rejected,
-        Self::Conflict,
-        Self::NotAllowed,
-        Self::Unavailable,
-    ];
-
     /// The failures, most urgent first: the first of several decides on the exit code. Those that require an
     /// action before anything works come first, then those that may pass, then those that will not.
     pub(crate) const BY_URGENCY: [Self; 6] = [

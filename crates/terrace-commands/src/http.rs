@@ -9,12 +9,13 @@ mod retry;
 use std::thread;
 use std::time::Duration;
 
+use terrace_base::secret::Secret;
 use ureq::Agent;
 use url::Url;
 
 pub(crate) use agent::{
-    Authorities, certificate_files, describe, download_agent, guard_error, guarded_agent,
-    is_transient_error, is_transient_status, retry_after, text, trusts_any,
+    describe, download_agent, guard_error, guarded_agent, is_transient_error, is_transient_status,
+    retry_after, text,
 };
 pub(crate) use base_url::{BaseUrl, BaseUrlError, is_loopback};
 pub(crate) use probe::{Ask, Probe, ProbeError, Seen, header, timed};
@@ -122,6 +123,11 @@ impl<'a> Http<'a> {
     /// Prints a line that helps to find the cause of a failure.
     pub(crate) fn detail(&self, line: &str) {
         self.output.detail(line);
+    }
+
+    /// Hides a secret in everything that is printed from now on.
+    pub(crate) fn hide(&self, secret: &Secret) {
+        self.output.hide(secret);
     }
 
     /// Pauses before a retry, and reports why.

@@ -28,12 +28,11 @@ mod upstream;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-pub use args::{ServeArguments, Variable};
-pub use commands::serve::settings;
+pub use commands::serve::{ServeArguments, Variable, settings};
 pub use error::{Exit, Failure, Several};
 pub use output::{Output, in_shell};
 
-use crate::args::usage_error;
+use crate::commands::command_line::{self, usage_error};
 use crate::output::secrets::Secrets;
 
 /// The implementation of `terrace serve`: it serves a registry until the process is told to stop.
@@ -43,7 +42,7 @@ pub type Serve = fn(&ServeArguments, &Output) -> Result<(), Failure>;
 pub fn run(serve: Serve) -> ExitCode {
     let given: Vec<OsString> = std::env::args_os().collect();
     let secrets = Secrets::find(&given, std::env::vars_os());
-    let arguments = match args::parse(&given) {
+    let arguments = match command_line::parse(&given) {
         Ok(arguments) => arguments,
         Err(error) => return usage_error::report(error, &given, secrets),
     };

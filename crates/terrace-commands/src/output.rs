@@ -13,6 +13,7 @@ use std::io::{ErrorKind, IsTerminal as _, Write as _};
 use std::sync::{Mutex, PoisonError, RwLock, RwLockReadGuard};
 use std::time::Duration;
 
+use console::Term;
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -23,13 +24,15 @@ pub(crate) use screen::{Mark, Screen};
 pub use shell::in_shell;
 pub(crate) use table::{Column, Table, shown};
 pub(crate) use times::with_times;
-pub(crate) use wrap::wrap;
 
 use crate::error::{Failure, Several};
 use crate::output::secrets::Secrets;
+use crate::output::style::Style;
 
-const UPLOAD_BAR: &str =
-    "  {bar:24} {bytes:>11} of {total_bytes:<11} {bytes_per_sec:>13} {eta:>4}  {wide_msg}";
+const UPLOAD_BAR: &str = "  {bar:16} {bytes:>10} of {total_bytes:<10} {eta:>4}  {wide_msg}";
+
+/// The columns before the message of an upload bar.
+const BAR_COLUMNS: usize = 52;
 
 const COUNTER: &str = "  {pos} of {len}  {wide_msg}";
 
@@ -162,6 +165,10 @@ impl Output {
     /// Prints a result: the screen for people, or for programs the registry's JSON as it is.
     pub(crate) fn screen(&self, screen: Screen, json: &str) {
         let text = match self.json {
+            true if std::io::stdout().is_terminal() => match serde_json::from_str(json) {
+                Ok(document) => json_text(&document),
+                Err(_) => unchanged_json(json),
+            },
             true => unchanged_json(json),
             false => screen.into_text(),
         };
@@ -249,8 +256,10 @@ impl Output {
         if matches!(failure, Failure::Reported(_)) {
             return;
         }
-        for reason in failure.reasons() {
-            self.to_stderr(&format!("error: {reason}"));
+        if !self.json {
+            for reason in failure.reasons() {
+                self.to_stderr(&format!("error: {reason}"));
+            }
         }
         match failure {
             Failure::Several(several) if self.json => {
@@ -279,8 +288,8 @@ impl Output {
     }
 
     /// Prints the message about an invalid command line.
-    pub(crate) fn misread(&self, lines: &[String]) {
-        for line in lines {
+    pub(crate) fn misread(&self, text: &str) {
+        for line in text.lines() {
             self.to_stderr(line);
         }
     }
@@ -296,7 +305,8 @@ impl Output {
         if let Ok(style) = ProgressStyle::with_template(UPLOAD_BAR) {
             bar.set_style(style);
         }
-        bar.set_message(self.shown(name));
+        let room = usize::from(Term::stderr().size().1).saturating_sub(BAR_COLUMNS);
+        bar.set_message(end_of(&self.shown(name), room));
         bar.enable_steady_tick(Duration::from_millis(250));
         UploadBar(bar)
     }
@@ -322,7 +332,10 @@ impl Output {
     }
 
     fn to_stderr(&self, line: &str) {
-        let line = self.shown(line);
+        let line = in_color(
+            &self.shown(line),
+            Term::stderr().features().colors_supported(),
+        );
         // The bars make way for the line, which ends with a line feed: `println` of the bars would fill it with spaces
         // instead, and lines would join where they are copied. A failure cannot be reported anywhere else.
         let _ = (self.bars).suspend(|| writeln!(std::io::stderr(), "{line}"));
@@ -376,6 +389,26 @@ fn failure_document(failure: &Failure) -> Map<String, Value> {
         .collect()
 }
 
+/// Colours the word at the beginning of a line that says what kind of line it is.
+fn in_color(line: &str, has_colors: bool) -> String {
+    let words = [("error:", Style::Blocked), ("warning:", Style::Warning)];
+    let found = words
+        .iter()
+        .find_map(|(word, style)| Some((word, style, line.strip_prefix(word)?)));
+    found.map_or_else(
+        || line.to_owned(),
+        |(word, style, rest)| format!("{}{rest}", style.apply(word, has_colors)),
+    )
+}
+
+/// Returns the end of a name in this many columns: names of files for several platforms begin alike.
+fn end_of(name: &str, room: usize) -> String {
+    match name.chars().count().saturating_sub(room) {
+        0 => name.to_owned(),
+        cut => format!("…{}", name.chars().skip(cut + 1).collect::<String>()),
+    }
+}
+
 fn to_stdout(line: &str) -> std::io::Result<()> {
     let mut stdout = std::io::stdout().lock();
     writeln!(stdout, "{line}")?;
@@ -384,19 +417,17 @@ fn to_stdout(line: &str) -> std::io::Result<()> {
 
 /// Returns a document as JSON that does not control a terminal: characters that serde_json leaves unescaped,
 /// but that a terminal obeys, are escaped, which does not change their meaning.
+///
+/// It is indented on a terminal, and one line elsewhere.
 fn json_text(document: &Value) -> String {
-    let mut text = String::new();
-    for c in document.to_string().chars() {
-        if untrusted::is_unprintable(c) {
-            push_escape(&mut text, c);
-        } else {
-            text.push(c);
-        }
-    }
-    text
+    let text = match std::io::stdout().is_terminal() {
+        true => format!("{document:#}"),
+        false => document.to_string(),
+    };
+    unchanged_json(&text)
 }
 
-/// Returns a JSON document of the registry in a form that does not control a terminal, with the same meaning.
+/// Returns a JSON document in a form that does not control a terminal, with the same meaning.
 fn unchanged_json(document: &str) -> String {
     let mut text = String::new();
     for c in document.trim_end().chars() {
@@ -459,35 +490,30 @@ mod tests {
     }
 
     #[test]
+    fn the_end_of_a_long_name_is_shown_and_only_the_kind_of_a_line_is_coloured() {
+        assert_eq!(
+            end_of("widget_1.0.0_linux_arm64.zip", 16),
+            "…linux_arm64.zip"
+        );
+        assert_eq!(end_of("a.zip", 5), "a.zip");
+        assert_eq!(
+            in_color("error: an error: x", true),
+            "\x1b[31merror:\x1b[0m an error: x"
+        );
+        assert_eq!(in_color("warning: x", false), "warning: x");
+    }
+
+    #[test]
     fn a_count_of_one_has_a_singular_noun() {
-        let counts = |count: u64| {
-            (
-                plural(count, "file"),
-                plural(count, "entry"),
-                are(count, "archive"),
-                were(count),
-            )
-        };
-        let texts = |one: &str, two: &str, three: &str, four: &str| {
-            (
-                one.to_owned(),
-                two.to_owned(),
-                three.to_owned(),
-                four.to_owned(),
-            )
-        };
-        assert_eq!(
-            counts(0),
-            texts("0 files", "0 entries", "0 archives are", "0 were")
-        );
-        assert_eq!(
-            counts(1),
-            texts("1 file", "1 entry", "1 archive is", "1 was")
-        );
-        assert_eq!(
-            counts(2),
-            texts("2 files", "2 entries", "2 archives are", "2 were")
-        );
+        for (count, expected) in [
+            (0, "0 files, 0 entries, 0 archives are, 0 were"),
+            (1, "1 file, 1 entry, 1 archive is, 1 was"),
+            (2, "2 files, 2 entries, 2 archives are, 2 were"),
+        ] {
+            let nouns = [plural(count, "file"), plural(count, "entry")];
+            let verbs = [are(count, "archive"), were(count)];
+            assert_eq!([nouns, verbs].concat().join(", "), expected);
+        }
     }
 
     #[test]
@@ -507,7 +533,10 @@ mod tests {
         let document =
             json!({ "a\u{9b}\u{202e}": ["\x1b\n\u{7f}\u{2028}\u{feff}", "ö\u{e0041}\\"] });
         let text = json_text(&document);
-        assert!(!text.contains(untrusted::is_unprintable), "{text}");
+        assert!(
+            !text.replace('\n', "").contains(untrusted::is_unprintable),
+            "{text}"
+        );
         assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), document);
     }
 

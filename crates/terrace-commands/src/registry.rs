@@ -1,6 +1,5 @@
 //! A Terrace registry for its publishers, operators and users: the admin API, the catalogue, tokens, and uploads.
 
-pub(crate) mod catalog;
 pub(crate) mod client;
 pub(crate) mod documentation;
 mod job_identity;

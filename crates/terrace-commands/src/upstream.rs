@@ -1,10 +1,11 @@
 //! Requests to other registries: redirects that the guard checks, retries, tokens, and downloads.
 
-mod cache;
 pub(crate) mod download;
 mod host_override;
+pub(crate) mod module_list;
 pub(crate) mod module_location;
-pub(crate) mod resolve;
+pub(crate) mod module_package;
+pub(crate) mod module_registry;
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -12,29 +13,36 @@ use std::io::{self, Read as _};
 use std::time::Duration;
 
 use terrace_base::digest::Sha256;
+use terrace_core::api::admin::PackageBody;
 use terrace_core::http::guard::{Guard, GuardError, UrlParts};
 use terrace_core::limits;
+use terrace_core::model::address::MirroredAddress;
 use terrace_core::model::name::Hostname;
-use terrace_core::upstream::origin::{Fetch, Fetched, OriginError, Service};
+use terrace_core::model::platform::Platform;
+use terrace_core::model::version::Version;
+use terrace_core::upstream::origin::{
+    Fetch, Fetched, InquiryStep, OriginError, OriginPackage, PackageInquiry, Service,
+};
 use ureq::http::{Request, Response, Uri};
 use ureq::{Agent, Body};
 use url::Url;
 
-pub(crate) use cache::FetchCache;
 pub(crate) use host_override::HostOverride;
 
 use crate::archive::{Archive, Source};
 use crate::credentials::{Credentials, Token};
 use crate::error::Failure;
-use crate::http;
 use crate::http::{BaseUrl, Retries};
 use crate::output::secrets::CLIENT_TOKENS;
 use crate::output::{Output, bytes};
 pub(crate) use crate::upstream::download::{Download, DownloadError, download};
-use crate::upstream::resolve::resolve;
+use crate::{clock, http, parallel};
 
 /// How much is read of a response that denies access, for its reason, in bytes.
 const REFUSAL_BYTES: u64 = 1_024;
+
+/// The maximum number of parallel requests to a registry.
+pub(crate) const PARALLEL_REQUESTS: usize = 4;
 
 /// A client of other registries.
 pub(crate) struct Upstream<'a> {
@@ -211,6 +219,55 @@ impl<'a> Upstream<'a> {
         })
     }
 
+    /// Returns the packages of a version for these platforms, each with all its signed documents, or the reason why no client
+    /// would accept it. The first one is asked for alone: the others mostly share its SHA256SUMS.
+    pub(crate) fn packages(
+        &self,
+        service: &Service,
+        (address, version): (&MirroredAddress, &Version),
+        platforms: &[Platform],
+    ) -> Result<Vec<Result<OriginPackage, OriginError>>, Failure> {
+        let ask = |platform: &Platform,
+                   known: &[OriginPackage]|
+         -> Result<Result<OriginPackage, OriginError>, Failure> {
+            let (of, platform) = (address.clone(), platform.clone());
+            let inquiry = PackageInquiry::new(service, of, version, platform, clock::now());
+            let mut inquiry = inquiry.knowing(known);
+            while let InquiryStep::Fetch(fetch) = inquiry.next() {
+                // An error ends the inquiry.
+                let _ = inquiry.feed(&self.fetch(&fetch, &address.hostname)?);
+            }
+            Ok(inquiry.finish())
+        };
+        let Some((first, rest)) = platforms.split_first() else {
+            return Ok(Vec::new());
+        };
+        let first = ask(first, &[])?;
+        let known: Vec<OriginPackage> = first.iter().cloned().collect();
+        let rest = parallel::map(rest, PARALLEL_REQUESTS, |platform| ask(platform, &known));
+        std::iter::once(Ok(first)).chain(rest).collect()
+    }
+
+    /// Downloads a zip of a provider, checks it as clients would, and computes the hashes that lock files contain.
+    pub(crate) fn download_package(
+        &self,
+        address: &MirroredAddress,
+        package: &OriginPackage,
+    ) -> Result<(PackageBody, Archive), Failure> {
+        let (fetch, filename) = (&package.download, &package.filename);
+        let archive = self.download(fetch, &address.hostname, filename, package.sha256)?;
+        let provider_type = &address.provider.provider_type;
+        let inspected = archive.inspect_provider(provider_type, &package.platform);
+        for remark in &inspected.remarks {
+            self.output.warning(remark);
+        }
+        if !inspected.reasons.is_empty() {
+            return Err(Failure::Refused(inspected.reasons));
+        }
+        let body = archive.package_body(&package.platform, inspected.h1);
+        Ok((body, archive))
+    }
+
     /// Downloads an archive, and accepts it only if it has the promised digest, if there is a promise.
     pub(crate) fn download(
         &self,
@@ -371,11 +428,7 @@ impl<'a> Upstream<'a> {
             };
             match retries.next(error.retry_after) {
                 Some(pause) if error.is_transient => {
-                    let reasons = error.failure.reasons().join("; ");
-                    let seconds = pause.as_secs_f64();
-                    self.output
-                        .progress(&format!("{reasons}; retrying in {seconds:.1} s"));
-                    std::thread::sleep(pause);
+                    http::wait(&error.failure, pause, self.output);
                 }
                 _ => return Err(error.failure),
             }
@@ -387,6 +440,16 @@ impl<'a> Upstream<'a> {
 fn naming(hosts: &[BaseUrl]) -> Guard {
     let name = |guard: Guard, url: &BaseUrl| guard.naming(url.host(), url.port());
     hosts.iter().fold(Guard::public(), name)
+}
+
+/// Returns the URL that a reference means in a document from `base`, as the registry resolves it. An absolute one stays as it is:
+/// a signature may cover each byte. So does one that cannot be resolved, and is rejected when it is requested.
+pub(crate) fn resolve(base: &str, reference: &str) -> String {
+    if Url::parse(reference).is_ok() {
+        return reference.to_owned();
+    }
+    let joined = Url::parse(base).and_then(|base| base.join(reference));
+    joined.map_or_else(|_| reference.to_owned(), String::from)
 }
 
 /// Converts an error of the core, and prefixes its subject.
@@ -426,4 +489,17 @@ fn option(hostname: &Hostname, uri: &Uri) -> String {
 fn host(url: &str) -> String {
     let uri: Uri = url.parse().unwrap_or_default();
     uri.host().unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::resolve;
+
+    #[test]
+    fn an_absolute_url_stays_byte_for_byte() {
+        let base = "https://r.example.com/v1/x";
+        let signed = "https://h.example.com:443/a%2e%2e/b'c.zip?X-Amz-Signature=a%2Fb";
+        assert_eq!(resolve(base, signed), signed);
+        assert_eq!(resolve(base, "../a.zip"), "https://r.example.com/a.zip");
+    }
 }

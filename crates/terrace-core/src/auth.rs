@@ -3,4 +3,6 @@
 pub mod access;
 pub mod exchange;
 pub mod login;
+mod oauth;
 pub mod oidc;
+mod parameter;

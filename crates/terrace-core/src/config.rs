@@ -121,7 +121,7 @@ impl Config {
 
     /// Returns whether a signed-in browser may read more than anyone. If not, no cookie is read.
     pub fn reads_sessions(&self) -> bool {
-        self.login.is_some() && self.access.guards_reads()
+        self.access.has_root() && self.access.guards_reads()
     }
 
     /// Returns the issuers that the configuration names: those of the rules for CI jobs, and the provider of the sign-in.
@@ -150,10 +150,11 @@ impl Config {
         cookies: Option<&str>,
         now: impl FnOnce() -> UnixTime,
     ) -> Caller {
-        let login = self.login.as_ref().filter(|_| self.reads_sessions());
-        let session = login
-            .zip(cookies)
-            .and_then(|(login, cookies)| login.session_keys.of_cookies(cookies, now()));
+        let cookies = cookies.filter(|_| self.reads_sessions());
+        let keys = self.access.session_keys();
+        let session = cookies
+            .zip(keys)
+            .and_then(|(cookies, keys)| keys.of_cookies(cookies, now()));
         session.map_or(Caller::Anonymous, |session| {
             Caller::Browser(Box::new(session))
         })
@@ -223,25 +224,13 @@ impl Config {
 }
 
 impl Config {
-    /// Returns the errors of settings that a registry accepts because an earlier version did, one line each. They have no
-    /// effect, or more than is meant, so that a check before a deployment rejects them.
-    #[inline(never)]
-    pub fn faults(&self) -> Vec<String> {
-        let name = |variable: &'static str| move |rule: RuleName| format!("{variable} rule {rule}");
-        let mut faults = self.trusted_publishers.faults(&name(TRUSTED_PUBLISHERS));
-        if let Some(login) = &self.login {
-            faults.extend(login.rules.faults(&name(LOGIN_RULES)));
-        }
-        faults
-    }
-
     /// Returns warnings about settings that are valid but should be changed, one line each.
     #[inline(never)]
     pub fn warnings(&self) -> Vec<String> {
-        let name = |variable: &'static str| move |rule: RuleName| format!("{variable} rule {rule}");
-        let mut warnings = self.trusted_publishers.warnings(&name(TRUSTED_PUBLISHERS));
+        let named = |setting| move |rule: RuleName| format!("{setting} rule {rule}");
+        let mut warnings = self.trusted_publishers.warnings(&named(TRUSTED_PUBLISHERS));
         if let Some(login) = &self.login {
-            warnings.extend(login.rules.warnings(&name(LOGIN_RULES)));
+            warnings.extend(login.rules.warnings(&named(LOGIN_RULES)));
         }
         warnings
     }

@@ -4,8 +4,8 @@
 //! The documentation of one version is an archive of its own kind, `.docs`: a concatenation of gzip members (RFC 1952,
 //! section 2.2). The first member is the [`Head`], in JSON: the details of a module with its README texts, or the
 //! navigation of a provider with its symbols. It names the place of every further member, each of which is one
-//! [page](Page): Markdown, or a file of an example. So an index can be built from the head alone, and one ranged read
-//! returns a page.
+//! [page](Page): Markdown, or a file of an example. Behind them are images and the licence of a module, not compressed.
+//! So an index can be built from the head alone, and one ranged read returns a page or a file.
 //!
 //! # In scope
 //! The documents inside the archive, their limits, and parsing them. The `terrace` command writes them; the registry
@@ -28,7 +28,7 @@ pub use module::{
     Resource, ResourceMode, of_both,
 };
 pub use page::{Member, Page, PageName, PageNameError};
-pub use path::{DocumentPath, DocumentText};
+pub use path::{DocumentPath, DocumentText, image_type, is_license};
 pub use provider::{
     DocumentationKind, DocumentationKindError, ProviderDetails, ProviderPage, Symbol,
 };

@@ -22,6 +22,7 @@
 //! may leave an outdated list; the next publish of the package, or a retry of the same one, rewrites it, and so does the repair.
 
 pub mod about;
+pub mod calls;
 pub mod card;
 pub mod catalog;
 mod described;
@@ -29,10 +30,10 @@ mod description;
 mod expected;
 mod listed;
 pub mod overview;
+pub mod words;
 
 use serde::Serialize;
 
-use crate::model::address::MirroredAddress;
 use crate::model::oci::Digest;
 use crate::model::package::Package;
 use crate::model::package_hash::PackageHash;
@@ -58,7 +59,7 @@ use overview::Overview;
 pub use described::DescribedVersion;
 pub(crate) use described::{ARCHIVE, SHASUMS};
 pub use expected::ExpectedIndices;
-pub use listed::{ERASED, ListedRelease, PublicationTime};
+pub use listed::{ERASED, ListedRelease};
 
 #[derive(Serialize)]
 struct ProviderVersions {
@@ -103,19 +104,30 @@ struct ModuleVersion {
 /// has no versions at all.
 pub fn lists(
     package: &Package,
-    mut releases: Vec<ListedRelease>,
+    releases: Vec<ListedRelease>,
     statuses: &StatusDocument,
 ) -> Vec<(IndexKey, IndexDocument)> {
     if releases.is_empty() {
         return Vec::new();
     }
+    lists_of(package, releases, statuses)
+}
+
+fn lists_of(
+    package: &Package,
+    mut releases: Vec<ListedRelease>,
+    statuses: &StatusDocument,
+) -> Vec<(IndexKey, IndexDocument)> {
     releases.retain(|it| !it.is_erased && statuses.refusal(&it.version).is_none());
     // The order of versions is total, so a stable sort, twice as large in wasm, has the same result.
     releases.sort_unstable_by(|a, b| a.version.cmp(&b.version));
     let versions = || IndexKey::Versions(package.clone());
     let mirror = || IndexKey::MirrorVersions(package.clone());
-    let tags = (IndexKey::Tags(package.clone()), tags(package, &releases));
-    match package {
+    let tags = package.has_repository().then(|| {
+        let tags = tags(package, &releases);
+        (IndexKey::Tags(package.clone()), tags)
+    });
+    let mut lists = match package {
         Package::Provider(_) => {
             let mirrored = mirror_versions(&releases);
             let registry = json::to_string(&ProviderVersions {
@@ -125,10 +137,9 @@ pub fn lists(
             vec![
                 (versions(), IndexDocument::new(registry)),
                 (mirror(), mirrored),
-                tags,
             ]
         }
-        Package::Mirrored(_) => vec![(mirror(), mirror_versions(&releases)), tags],
+        Package::Mirrored(_) => vec![(mirror(), mirror_versions(&releases))],
         Package::Module(_) => {
             let source = releases
                 .iter()
@@ -146,9 +157,11 @@ pub fn lists(
                     source,
                 }],
             });
-            vec![(versions(), IndexDocument::new(text)), tags]
+            vec![(versions(), IndexDocument::new(text))]
         }
-    }
+    };
+    lists.extend(tags);
+    lists
 }
 
 /// Returns the indices of each revoked or blocked version of a package that follow from a listing: the tombstones of the
@@ -174,26 +187,19 @@ pub fn revoked_versions(
     indices
 }
 
-/// Returns the lists of a mirrored provider without visible versions, to replace its earlier lists.
-pub fn empty_versions(address: &MirroredAddress) -> Vec<(IndexKey, IndexDocument)> {
-    let package = Package::Mirrored(address.clone());
-    let tags = tags(&package, &[]);
-    vec![
-        (
-            IndexKey::MirrorVersions(package.clone()),
-            mirror_versions(&[]),
-        ),
-        (IndexKey::Tags(package), tags),
-    ]
+/// Returns the lists of a mirrored package without visible versions, to replace its earlier lists.
+pub fn empty_versions(package: &Package) -> Vec<(IndexKey, IndexDocument)> {
+    lists_of(package, Vec::new(), &StatusDocument::default())
 }
 
-/// Returns the lists of a mirrored provider that the operator blocks as a whole.
-pub fn blocked_lists(
-    address: &MirroredAddress,
-    block: &ReleaseStatus,
-) -> Vec<(IndexKey, IndexDocument)> {
-    let mut lists = empty_versions(address);
-    lists.push(Overview::default().index(&Package::Mirrored(address.clone())));
+/// Returns the lists of a mirrored package that the operator blocks as a whole.
+pub fn blocked_lists(package: &Package, block: &ReleaseStatus) -> Vec<(IndexKey, IndexDocument)> {
+    let mut lists = empty_versions(package);
+    let overview = Overview {
+        status: Some(block.clone()),
+        ..Overview::default()
+    };
+    lists.push(overview.index(package));
     let refusal = Refusal::blocked(block);
     let refused = |(key, list): (IndexKey, IndexDocument)| (key, list.refused(refusal));
     lists.into_iter().map(refused).collect()

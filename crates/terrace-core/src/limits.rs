@@ -120,12 +120,7 @@ pub const STORED_RULES: usize = 500;
 /// those of the whole registry.
 pub const DELEGATED_RULES: usize = 400;
 
-/// Maximum number of stored rules that grant something in one namespace, for its administrators; for those of a host of mirrored
-/// providers, on the whole host. A rule names a repository or a group of people, and may have a pattern: the largest public publishers have
-/// some hundred repositories of providers and modules.
-pub const RULES_OF_NAMESPACE: usize = 100;
-
-const _: () = assert!(RULES_OF_NAMESPACE < DELEGATED_RULES && DELEGATED_RULES < STORED_RULES);
+const _: () = assert!(DELEGATED_RULES < STORED_RULES);
 
 /// Default limit of requests with invalid credentials from one address per minute.
 pub const FAILURES_A_MINUTE: u32 = 20;
@@ -182,7 +177,7 @@ pub const QUOTED_CHARS: usize = 240;
 pub const LOGIN_LIFETIME_SECONDS: u64 = 7_776_000;
 
 /// Default number of storage operations of one repair step. It suffices for the lists of a package. A step a
-/// minute visits 5,000 packages of 100 versions in 1.0 to 1.2 days. By the figures of docs/performance.md for listings, it
+/// minute visits 5,000 packages of 100 versions in 1.0 to 1.2 days. By the figures of docs/measurements.md for listings, it
 /// takes an estimated 5 to 8 ms of CPU: the free plan allows 10
 /// (<https://developers.cloudflare.com/workers/platform/limits/#cpu-time>).
 pub const REPAIR_OPERATIONS: u32 = 40;
@@ -228,6 +223,9 @@ pub const PAGE_BYTES: u32 = 500_000;
 /// `RegistryMaximumNumberOfFiles`).
 pub const DOCUMENTATION_PAGES: usize = 2_000;
 
+/// Maximum size of the images of a module's READMEs together, in bytes. Each has at most [`PAGE_BYTES`].
+pub const ATTACHED_BYTES: usize = 5_000_000;
+
 /// Maximum number of symbols of a provider. The largest public ones, `aws` and `azurerm`, have about 1,600 resources and
 /// 600 data sources; this leaves room for twice as many.
 pub const DOCUMENTATION_SYMBOLS: usize = 5_000;
@@ -271,14 +269,10 @@ pub const DOCUMENTATION_BYTES: u64 = 64 * 1024 * 1024;
 pub const DOCUMENTATION_ABANDONED_SECONDS: u64 = 86_400;
 
 /// Maximum length of a description in the catalogue, in bytes: two or three lines of a list. With every character escaped
-/// as ASCII it still fits into `CARD_BYTES` with the names of the inputs.
+/// as ASCII it still fits into `CARD_BYTES`.
 pub const CATALOG_DESCRIPTION_BYTES: usize = 300;
 
-/// Maximum number of inputs of a module in the catalogue: the required ones, of which few modules have more, and some
-/// others. With usual names they take a fifth of `CARD_BYTES`.
-pub const CATALOG_INPUTS: usize = 20;
-
-/// Maximum length of a part of the merged catalogue, in bytes: about 25,000 packages. All parts together are held in wasm
+/// Maximum length of a part of the merged catalogue, in bytes: about 14,000 packages. All parts together are held in wasm
 /// memory, which has 128 MB (<https://developers.cloudflare.com/workers/platform/limits/#memory>), while they are built and
 /// while they are searched. KV takes values of 25 MiB (<https://developers.cloudflare.com/kv/platform/limits/>).
 pub const CATALOG_PART_BYTES: usize = 8 * 1024 * 1024;
@@ -298,9 +292,6 @@ pub const CARDS_WITH_SYMBOLS: usize = 300;
 /// catalogue is shorter than the cards, and KV takes values of 25 MiB
 /// (<https://developers.cloudflare.com/kv/platform/limits/>).
 pub const CATALOG_SYMBOLS_BYTES: usize = 8 * 1024 * 1024;
-
-/// Minimum time between two rebuilds of the merged catalogue, in seconds. The free plan allows 1,000 KV writes a day.
-pub const CATALOG_SECONDS: u32 = 60;
 
 /// Maximum length of the words of a search, in bytes: [`SEARCH_WORDS`] of 20 letters.
 pub const SEARCH_BYTES: usize = 200;

@@ -5,7 +5,7 @@
 //! - **Messages**: [`receive`] turns the headers and the body of a request into an [`Operation`], or refuses it with the
 //!   error of the specification. [`reply`] writes results and errors.
 //! - **Tools**: their definitions ([`tools`]), and the parser of their arguments ([`ToolCall`]).
-//! - **Answers**: the structured contents of tools, built from the views of the API and cut into pages ([`answers`]).
+//! - **Answers**: the structured contents of tools: the documents of the API, cut into pages ([`answers`]).
 //!
 //! # Out of scope
 //! Access and storage: the application reads the contents that a caller may see, by the functions that answer the API and
@@ -18,8 +18,6 @@
 pub mod answers;
 mod arguments;
 mod authentication;
-mod error;
-mod header;
 mod members;
 mod message;
 mod page;
@@ -30,12 +28,13 @@ mod revision;
 mod tests;
 pub mod tools;
 
-pub use arguments::{ArgumentError, ToolCall};
+pub use arguments::{ArgumentError, Question, ToolCall};
 pub use authentication::{AuthenticationAnswer, ReadsNeedToken, SignInWays};
-pub use error::{McpError, Refusal};
-pub use header::{McpHead, check_content_type, check_origin, mcp_name_header};
-pub use message::{Incoming, McpRequest, Operation, RequestId, receive};
-pub use page::{AnswerPage, Entries, TextPage};
+pub use message::{
+    Incoming, McpError, McpHead, McpRequest, Operation, Refusal, RequestId, check_content_type,
+    check_origin, mcp_name_header, receive,
+};
+pub use page::TextPage;
 pub use resource::{DocumentResource, ResourceError};
 pub use revision::Revision;
 pub use tools::Tool;

@@ -18,7 +18,6 @@ mod gate;
 mod lists;
 mod lookup;
 mod oci;
-mod package;
 mod page;
 mod plan;
 mod problems;
@@ -191,7 +190,9 @@ fn begin_at<S>(
 
 /// Returns whether people read the errors of this path (clients.md 3.7), even if it is not a route.
 fn is_module_download(path: &str) -> bool {
-    path.starts_with("/v1/modules/") && path.ends_with("/download")
+    let is_of_module = path.starts_with("/v1/modules/")
+        || (path.starts_with("/origins/") && path.contains("/v1/modules/"));
+    is_of_module && path.ends_with("/download")
 }
 
 /// Returns whether an `If-None-Match` header contains this entity tag (RFC 9110, section 13.1.2: weak comparison).

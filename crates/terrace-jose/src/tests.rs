@@ -7,4 +7,3 @@ mod keys;
 mod no_panic;
 mod sign_in;
 mod signature_forgeries;
-mod wycheproof;

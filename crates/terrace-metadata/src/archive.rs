@@ -82,8 +82,8 @@ impl Packer {
     /// Packs the pages and sets their places. Pages that do not fit are removed from the contents.
     fn place(&mut self, contents: &mut Contents, pages: Vec<Vec<u8>>) {
         let mut pages = pages.into_iter();
-        let mut place = |member: &mut Member| {
-            let placed = pages.next().and_then(|page| self.add(&page));
+        let mut place = |member: &mut Member, is_packed: bool| {
+            let placed = pages.next().and_then(|page| self.add(&page, is_packed));
             if let Some(placed) = placed {
                 *member = placed;
             }
@@ -93,11 +93,16 @@ impl Packer {
             // The order is that of `ModuleDetails::files`.
             Contents::Module(module) => {
                 for part in module.examples.iter_mut().chain(&mut module.submodules) {
-                    part.files.retain_mut(|file| place(&mut file.member));
+                    part.files.retain_mut(|file| place(&mut file.member, true));
                 }
+                module
+                    .attachments
+                    .retain_mut(|file| place(&mut file.member, false));
             }
             Contents::Provider(provider) => {
-                provider.pages.retain_mut(|page| place(&mut page.member));
+                provider
+                    .pages
+                    .retain_mut(|page| place(&mut page.member, true));
                 let kept: Vec<_> = provider
                     .pages
                     .iter()
@@ -113,11 +118,14 @@ impl Packer {
         }
     }
 
-    fn add(&mut self, page: &[u8]) -> Option<Member> {
+    fn add(&mut self, page: &[u8], is_packed: bool) -> Option<Member> {
         let size = u32::try_from(page.len())
             .ok()
             .filter(|size| *size <= PAGE_BYTES);
-        let member = gzip::member(page);
+        let member = match is_packed {
+            true => gzip::member(page),
+            false => page.to_vec(),
+        };
         let head = gzip::max_length(DOCUMENTATION_HEAD_BYTES);
         let end = self.bytes.len() + member.len();
         let fits = u64::try_from(head + end).is_ok_and(|length| length <= DOCUMENTATION_BYTES);

@@ -2,10 +2,8 @@
 
 use std::borrow::Cow;
 
-use crate::configuration;
-use crate::limits;
 use crate::source::{SourceFile, Syntax, syntax_of};
-use crate::text;
+use crate::{configuration, limits, text};
 
 /// A call of a module, with the place where it is written.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,6 +14,10 @@ pub struct ModuleSource {
     pub line: Option<usize>,
     /// The source as written.
     pub source: String,
+    /// The version constraint, if there is a literal one.
+    pub version: Option<String>,
+    /// Whether the source or the version is an expression, which only the caller can evaluate. The source is then its text.
+    pub is_computed: bool,
 }
 
 /// Returns the calls with a literal as their source, of every file that `terraform` or `tofu` would read in its
@@ -23,7 +25,15 @@ pub struct ModuleSource {
 ///
 /// A file that cannot be read, or is too large to be parsed, has no calls.
 pub fn module_sources(files: &[SourceFile<'_>]) -> Vec<ModuleSource> {
-    files.iter().flat_map(sources_of_file).collect()
+    let calls = files.iter().flat_map(calls_of_file);
+    let literal = calls.filter(|(_, is_literal)| *is_literal);
+    literal.map(|(call, _)| call).collect()
+}
+
+/// Returns all calls with a source, also those with an expression as their source.
+pub fn module_calls(files: &[SourceFile<'_>]) -> Vec<ModuleSource> {
+    let calls = files.iter().flat_map(calls_of_file);
+    calls.map(|(call, _)| call).collect()
 }
 
 /// Returns the first error for which clients cannot parse a configuration file, with its line if it is known.
@@ -43,7 +53,8 @@ fn readable<'a>(file: &SourceFile<'a>) -> Option<(Cow<'a, str>, Syntax)> {
     fits.then(|| (text::decode(file.bytes).0, syntax))
 }
 
-fn sources_of_file(file: &SourceFile<'_>) -> Vec<ModuleSource> {
+/// Returns the calls of a file, and whether the source of each is a literal.
+fn calls_of_file(file: &SourceFile<'_>) -> Vec<(ModuleSource, bool)> {
     let Some((text, syntax)) = readable(file) else {
         return Vec::new();
     };
@@ -52,13 +63,21 @@ fn sources_of_file(file: &SourceFile<'_>) -> Vec<ModuleSource> {
     calls
         .filter_map(|mut block| {
             let attribute = block.attributes.remove("source")?;
-            let source = attribute.value.literal()?;
+            let literal = attribute.value.literal();
+            let is_literal = literal.is_some();
+            let source = literal.unwrap_or_else(|| attribute.value.source());
             let line = attribute.line.or_else(|| line_with(&text, &source));
-            Some(ModuleSource {
+            let version = block.attributes.get("version");
+            let version = version.filter(|it| !it.value.is_null());
+            let literal = version.and_then(|it| it.value.literal());
+            let call = ModuleSource {
                 file: file.path.to_owned(),
                 line,
                 source,
-            })
+                is_computed: !is_literal || version.is_some() && literal.is_none(),
+                version: literal,
+            };
+            Some((call, is_literal))
         })
         .collect()
 }
@@ -137,8 +156,19 @@ mod tests {
     fn a_source_that_is_an_expression_is_no_call_of_a_known_place() {
         let file = SourceFile {
             path: "main.tofu",
-            bytes: b"module \"a\" {\n source = \"${var.base}/a\"\n}\nmodule \"b\" {}\n",
+            bytes: b"module \"a\" {\n source = \"${var.base}/a\"\n}\nmodule \"b\" {}\nmodule \"c\" {\n source = \"a/b/c\"\n version = var.v\n}\n",
         };
-        assert_eq!(module_sources(&[file]), []);
+        let files = [file];
+        let sources = |calls: Vec<ModuleSource>| -> Vec<(String, bool)> {
+            let calls = calls.into_iter();
+            calls.map(|it| (it.source, it.is_computed)).collect()
+        };
+        let versioned = ("a/b/c".to_owned(), true);
+        assert_eq!(
+            sources(module_sources(&files)),
+            std::slice::from_ref(&versioned)
+        );
+        let computed = ("\"${var.base}/a\"".to_owned(), true);
+        assert_eq!(sources(module_calls(&files)), [computed, versioned]);
     }
 }

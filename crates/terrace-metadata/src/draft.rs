@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use terrace_core::documentation::{Contents, Member};
+use terrace_core::documentation::{Contents, Member, Page};
+use terrace_core::model::relative_path::RelativePath;
 
 /// The place of a page before it is packed.
 pub(crate) const UNPACKED: Member = Member {
@@ -33,6 +34,20 @@ pub struct Warning {
     pub line: Option<usize>,
     /// The fault, and its fix.
     pub message: String,
+}
+
+impl Draft {
+    /// Adds a file of the package that pages of a module show or link. The files of an archive are in this order.
+    pub fn attach(&mut self, name: RelativePath, bytes: &[u8]) {
+        if let Contents::Module(module) = &mut self.contents {
+            module.attachments.push(Page {
+                name,
+                member: UNPACKED,
+                is_truncated: false,
+            });
+            self.pages.push(bytes.to_vec());
+        }
+    }
 }
 
 impl fmt::Display for Warning {

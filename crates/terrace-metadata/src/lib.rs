@@ -6,6 +6,7 @@
 //!   other modules, and [`syntax_error`] whether clients can parse a file.
 //! - **Providers**: [`provider_details`] reads the Markdown pages of both layouts, and [`Schema`] the output of
 //!   `terraform providers schema -json`.
+//! - **Other files in the native syntax**: [`native_as_json`].
 //! - **Archives**: [`Draft::pack`] writes them, [`OpenArchive`] reads them.
 //!
 //! # Out of scope
@@ -29,7 +30,8 @@ mod source;
 mod text;
 
 pub use archive::{Archive, ArchiveError, GzipError, OpenArchive};
-pub use calls::{ModuleSource, module_sources, syntax_error};
+pub use calls::{ModuleSource, module_calls, module_sources, syntax_error};
+pub use configuration::native_as_json;
 pub use draft::{Draft, Warning};
 pub use module::{is_submodule, module_details};
 pub use provider_docs::{ProviderOptions, provider_details};

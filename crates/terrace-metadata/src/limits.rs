@@ -29,5 +29,9 @@ pub const NOTE_CHARS: usize = 400;
 /// Maximum size of a type, a default value or a description, in bytes. Types of public modules reach 20 KB.
 pub const TEXT_BYTES: usize = 64 * 1024;
 
+/// Maximum size of the arguments of a provider's resources, in bytes: each page of the provider reads them. A provider with 200
+/// resources has about 100 KB.
+pub const ARGUMENTS_BYTES: usize = 256 * 1024;
+
 /// Maximum size of a provider's schema, in bytes. That of the largest public provider has about 70 MB.
 pub const SCHEMA_BYTES: usize = 256 * 1024 * 1024;

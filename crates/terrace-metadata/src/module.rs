@@ -60,6 +60,7 @@ pub fn module_details(files: &[SourceFile<'_>]) -> Draft {
         root: reader.part(""),
         submodules: reader.named_parts(SUBMODULES),
         examples: reader.named_parts(EXAMPLES),
+        attachments: Vec::new(),
     };
     Draft {
         contents: Contents::Module(details),

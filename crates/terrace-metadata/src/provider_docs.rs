@@ -17,7 +17,7 @@ use crate::draft::{Draft, UNPACKED, Warning};
 use crate::limits;
 use crate::provider_docs::frontmatter::Frontmatter;
 pub(crate) use crate::provider_docs::frontmatter::without_frontmatter;
-use crate::provider_docs::layout::{Layout, PageFile};
+use crate::provider_docs::layout::Layout;
 use crate::provider_docs::links::Links;
 use crate::schema::Schema;
 use crate::source::SourceFile;
@@ -91,8 +91,8 @@ impl ProviderReader {
     }
 
     /// Returns the files that are pages, at most one of a name.
-    fn locate<'a>(&mut self, layout: &Layout<'a>) -> BTreeMap<PageKey, PageFile<'a>> {
-        let mut found: BTreeMap<PageKey, PageFile<'a>> = BTreeMap::new();
+    fn locate<'a>(&mut self, layout: &Layout<'a>) -> BTreeMap<PageKey, SourceFile<'a>> {
+        let mut found: BTreeMap<PageKey, SourceFile<'a>> = BTreeMap::new();
         let mut omitted = 0;
         let (files, problems) = layout.pages();
         for (path, message) in problems {
@@ -102,9 +102,9 @@ impl ProviderReader {
             if let Some(other) = found.get(&key) {
                 let message = format!(
                     "the page is left out, because {} has the same name",
-                    shown(other.file.path)
+                    shown(other.path)
                 );
-                self.warn(file.file.path, None, message);
+                self.warn(file.path, None, message);
             } else if found.len() == DOCUMENTATION_PAGES {
                 omitted += 1;
             } else {
@@ -127,9 +127,15 @@ impl ProviderReader {
         found
     }
 
-    fn read(&mut self, key: PageKey, file: &PageFile<'_>, layout: &Layout<'_>, links: &Links<'_>) {
-        let path = file.file.path;
-        let (text, invalid) = decode(file.file.bytes);
+    fn read(
+        &mut self,
+        key: PageKey,
+        file: &SourceFile<'_>,
+        layout: &Layout<'_>,
+        links: &Links<'_>,
+    ) {
+        let path = file.path;
+        let (text, invalid) = decode(file.bytes);
         if let Some(at) = invalid {
             let line = crate::text::Lines::of(&text).at(at);
             self.warn(
@@ -139,12 +145,9 @@ impl ProviderReader {
             );
         }
         let frontmatter = Frontmatter::parse(&text);
-        for (line, message) in check::check(
-            &frontmatter,
-            key.0,
-            layout.is_legacy(),
-            file.file.bytes.len(),
-        ) {
+        for (line, message) in
+            check::check(&frontmatter, key.0, layout.is_legacy(), file.bytes.len())
+        {
             self.warn(path, line, message);
         }
         let body = text.get(frontmatter.end..).unwrap_or_default();
@@ -236,10 +239,16 @@ impl ProviderReader {
             Some(schema) => symbols::of_schema(schema, options.provider_type, keys()),
             None => symbols::of_pages(options.provider_type, keys()),
         };
-        let symbols = symbols::limited(symbols, &mut self.notes);
+        let mut symbols = symbols::limited(symbols, &mut self.notes);
+        let mut arguments = options.schema.and_then(Schema::provider_arguments);
+        symbols::limit_arguments(&mut symbols, &mut arguments, &mut self.notes);
         let (pages, contents) = self.pages.into_values().unzip();
         Draft {
-            contents: Contents::Provider(ProviderDetails { pages, symbols }),
+            contents: Contents::Provider(ProviderDetails {
+                pages,
+                symbols,
+                arguments,
+            }),
             notes: self.notes.finish(),
             pages: contents,
             warnings: self.warnings,

@@ -1,14 +1,12 @@
 //! Detached signatures: parsing, and verification as every client does it.
 
-use super::armor;
 use super::certificate::{Certificate, Signer};
-use super::limits;
 use super::packet::{PacketError, first_tag, packets, tag};
 use super::public_key::algorithm;
 use super::signature::{HashAlgorithm, Signature, kind};
 use super::signing_key::{SigningKey, damage};
 use super::verify::{VerificationError, verify};
-use super::{KeyId, OpenPgpError};
+use super::{KeyId, OpenPgpError, armor, limits};
 use terrace_base::time::UnixTime;
 
 const SIGNATURE_LABEL: &str = "PGP SIGNATURE";

@@ -1,7 +1,6 @@
 //! Reasons why clients would not accept a key or a signature.
 
-use super::KeyId;
-use super::limits;
+use super::{KeyId, limits};
 use terrace_base::time::UnixTime;
 
 /// A reason why a key is not registered, or a signature not accepted, with its fix.

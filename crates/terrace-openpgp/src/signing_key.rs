@@ -7,13 +7,12 @@ use super::certificate::{Certificate, CertificateError, Origin, Subkey};
 use super::clients::TooOld;
 use super::detached::expiry_warning;
 use super::error::KeyName;
-use super::limits;
 use super::merge::merge;
 use super::packet::{Packet, packets, tag};
 use super::public_key::PublicKey;
 use super::signature::Signature;
 use super::verify::VerificationError;
-use super::{KeyId, OpenPgpError};
+use super::{KeyId, OpenPgpError, limits};
 
 const PUBLIC_KEY_LABEL: &str = "PGP PUBLIC KEY BLOCK";
 const SECRET_KEY_LABEL: &str = "PGP PRIVATE KEY BLOCK";

@@ -485,45 +485,22 @@ mod tests {
         let credentials = Credentials::new(id, secret);
         let at = jiff::Timestamp::from_second(i64::try_from(now).unwrap()).unwrap();
         let lifetime = std::time::Duration::from_secs(lifetime.into());
-        let url = match method {
-            SignedMethod::Get => {
-                let mut action = bucket.get_object(Some(&credentials), key);
+        macro_rules! signed {
+            ($action:ident) => {{
+                let mut action = bucket.$action(Some(&credentials), key);
                 if let Some((name, value)) = header {
-                    action
-                        .headers_mut()
-                        .insert(name.to_owned(), value.to_owned());
+                    let headers = action.headers_mut();
+                    headers.insert(name.to_owned(), value.to_owned());
                 }
-                action.sign_with_time(lifetime, &at)
-            }
-            SignedMethod::Put => {
-                let mut action = bucket.put_object(Some(&credentials), key);
-                if let Some((name, value)) = header {
-                    action
-                        .headers_mut()
-                        .insert(name.to_owned(), value.to_owned());
-                }
-                action.sign_with_time(lifetime, &at)
-            }
-            SignedMethod::Head => {
-                let mut action = bucket.head_object(Some(&credentials), key);
-                if let Some((name, value)) = header {
-                    action
-                        .headers_mut()
-                        .insert(name.to_owned(), value.to_owned());
-                }
-                action.sign_with_time(lifetime, &at)
-            }
-            SignedMethod::Delete => {
-                let mut action = bucket.delete_object(Some(&credentials), key);
-                if let Some((name, value)) = header {
-                    action
-                        .headers_mut()
-                        .insert(name.to_owned(), value.to_owned());
-                }
-                action.sign_with_time(lifetime, &at)
-            }
-        };
-        url.to_string()
+                action.sign_with_time(lifetime, &at).to_string()
+            }};
+        }
+        match method {
+            SignedMethod::Get => signed!(get_object),
+            SignedMethod::Put => signed!(put_object),
+            SignedMethod::Head => signed!(head_object),
+            SignedMethod::Delete => signed!(delete_object),
+        }
     }
 
     fn sorted_query(url: &str) -> (String, Vec<String>) {

@@ -1,7 +1,6 @@
 //! Streams that are stored in chunks.
 
-use terrace_app::host::UNSIZED_CHUNK_BYTES;
-use terrace_app::host::{Payload, StoreError};
+use terrace_app::host::{Payload, StoreError, UNSIZED_CHUNK_BYTES};
 use terrace_core::storage::key::ChunkKey;
 
 use crate::arriving::Arriving;

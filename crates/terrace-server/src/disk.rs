@@ -27,6 +27,7 @@ pub(crate) mod lock;
 #[cfg(test)]
 mod process_tests;
 #[cfg(test)]
+#[path = "disk/tests/simulated.rs"]
 mod simulated;
 mod streams;
 mod tree;
@@ -36,10 +37,9 @@ mod walk;
 mod walk_tests;
 
 use std::fmt::Display;
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::{fs, io};
 
 use serde::Deserialize;
 use terrace_app::host::StoreError;

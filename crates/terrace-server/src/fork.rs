@@ -10,11 +10,10 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::{StreamExt as _, stream};
-use terrace_app::host::FORK_LAG_BYTES;
-use terrace_app::host::FORK_PATIENCE_SECONDS;
-use terrace_app::host::FORK_STALL_SECONDS;
-use terrace_app::host::ORIGIN_BYTES_PER_SECOND;
-use terrace_app::host::ORIGIN_UNTIMED_SECONDS;
+use terrace_app::host::{
+    FORK_LAG_BYTES, FORK_PATIENCE_SECONDS, FORK_STALL_SECONDS, ORIGIN_BYTES_PER_SECOND,
+    ORIGIN_UNTIMED_SECONDS,
+};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::time::{Instant, timeout};
 

@@ -123,6 +123,10 @@ impl<B: Bucket, I: IndexStore> Host for NativeHost<B, I> {
         bytes
     }
 
+    fn limits_index_writes(&self) -> bool {
+        false
+    }
+
     fn meter(&self) -> &UsageMeter {
         &self.meter
     }

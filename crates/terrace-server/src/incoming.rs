@@ -9,10 +9,9 @@ use hyper::http::uri::Authority;
 use terrace_app::host::{BodyError, Request};
 
 use crate::limits::BODY_STALL;
-use crate::log;
 use crate::proxy::TrustedProxies;
-use crate::stream;
 use crate::stream::ByteStream;
+use crate::{log, stream};
 
 /// A request.
 pub(crate) struct Incoming {

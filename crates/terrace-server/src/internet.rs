@@ -12,11 +12,10 @@ use std::time::Duration;
 use hyper::body::Incoming;
 use hyper::header::{self, HeaderName, HeaderValue};
 use hyper::{Method, Request, Response, Uri};
-use terrace_app::host::FORK_STALL_SECONDS;
-use terrace_app::host::ORIGIN_OPEN_SECONDS;
 use terrace_app::host::{
-    BucketRequest, Download, IdentityProviderRequest, OutgoingRequest, USER_AGENT, Upstream,
-    UpstreamError, WebhookRequest, is_redirect, stated_length,
+    BucketRequest, Download, FORK_STALL_SECONDS, IdentityProviderRequest, ORIGIN_OPEN_SECONDS,
+    OutgoingRequest, USER_AGENT, Upstream, UpstreamError, WebhookRequest, is_redirect,
+    stated_length,
 };
 use terrace_app::usage::{PlatformPart, UsageMeter};
 use terrace_core::http::guard::{Guard, UrlParts};

@@ -24,6 +24,7 @@ mod blocking;
 mod chunks;
 mod clock;
 #[cfg(test)]
+#[path = "tests/contract.rs"]
 mod contract;
 pub mod disk;
 mod fork;

@@ -21,13 +21,12 @@ use tokio::time::sleep;
 
 use crate::host::Shared;
 use crate::limits::{BLOCKING_THREADS, RELOAD_INTERVAL, REPLY_BYTES};
-use crate::log;
 use crate::origin::ServedHosts;
-use crate::process;
 use crate::proxy::TrustedProxies;
 use crate::shares::Shares;
 use crate::stores::{Bucket, IndexStore};
 use crate::tls::TlsFiles;
+use crate::{log, process};
 use thread::{Entrance, Thread};
 
 /// The settings of a server, besides the configuration of the registry.
@@ -81,7 +80,7 @@ impl Server {
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
         let threads = settings.threads.or_else(|| available_parallelism().ok());
-        for warning in config.faults().into_iter().chain(config.warnings()) {
+        for warning in config.warnings() {
             log::line(&format!("configuration: {warning}"));
         }
         // A process has one configuration, which lives as long as the process.

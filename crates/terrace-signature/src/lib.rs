@@ -7,6 +7,7 @@
 
 mod hash;
 #[cfg(test)]
+#[path = "tests/wycheproof.rs"]
 mod wycheproof;
 
 use crypto_bigint::modular::{BoxedMontyForm, BoxedMontyParams};

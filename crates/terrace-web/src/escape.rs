@@ -26,16 +26,32 @@ pub(crate) fn cleaned(text: &str) -> String {
 
 /// Replaces the controls in a finished page. Templates escape markup only, and write no control of their own.
 pub(crate) fn with_visible_controls(html: String) -> String {
-    match html.contains(is_unclean) {
+    let is_unclean = |at: usize| html.get(at..).is_some_and(|it| it.starts_with(is_unclean));
+    let words = html.as_bytes().chunks(8).zip((0..).step_by(8));
+    let mut suspects = words.filter(|(word, _)| !is_printable(word));
+    match suspects.any(|(word, start)| (start..start + word.len()).any(is_unclean)) {
         true => cleaned(&html),
         false => html,
     }
 }
 
+/// Returns whether eight bytes are printable ASCII characters, by one calculation for all: a page has hundreds of kilobytes.
+fn is_printable(bytes: &[u8]) -> bool {
+    const EACH: u64 = u64::MAX / 255;
+    <[u8; 8]>::try_from(bytes).is_ok_and(|bytes| {
+        let word = u64::from_le_bytes(bytes);
+        let below_space = word.wrapping_sub(EACH * 0x20);
+        let above_tilde = word.wrapping_add(EACH);
+        (word | below_space | above_tilde) & (EACH * 0x80) == 0
+    })
+}
+
 fn push(html: &mut String, text: &str, is_attribute: bool) {
     html.reserve(text.len());
     let mut rest = text;
-    while let Some(at) = rest.find(|c| is_special(c, is_attribute)) {
+    // Most of a text is copied in runs: decoding each character takes several times as long.
+    let begins_special = |byte| begins_unclean(byte) || matches!(byte, b'&' | b'<' | b'>' | b'"');
+    while let Some(at) = rest.bytes().position(begins_special) {
         let (plain, special) = rest.split_at_checked(at).unwrap_or((rest, ""));
         html.push_str(plain);
         let mut chars = special.chars();
@@ -45,7 +61,7 @@ fn push(html: &mut String, text: &str, is_attribute: bool) {
             '&' => html.push_str("&amp;"),
             '<' => html.push_str("&lt;"),
             '>' => html.push_str("&gt;"),
-            '"' => html.push_str("&quot;"),
+            '"' if is_attribute => html.push_str("&quot;"),
             '\u{a0}' => html.push_str("&nbsp;"),
             c => push_clean(html, c, rest.starts_with('\n')),
         }
@@ -53,13 +69,14 @@ fn push(html: &mut String, text: &str, is_attribute: bool) {
     html.push_str(rest);
 }
 
-fn is_special(c: char, is_attribute: bool) -> bool {
-    matches!(c, '&' | '<' | '>' | '\u{a0}') || (c == '"' && is_attribute) || is_unclean(c)
-}
-
 /// Returns whether a character is a control that no text may contain.
 fn is_unclean(c: char) -> bool {
     is_bidirectional(c) || (c.is_control() && !matches!(c, '\n' | '\t'))
+}
+
+/// Returns whether a byte of UTF-8 may begin such a control, or a space that does not break.
+fn begins_unclean(byte: u8) -> bool {
+    matches!(byte, 0..=8 | 11..=31 | 0x7f | 0xc2 | 0xe2)
 }
 
 fn push_clean(text: &mut String, c: char, is_before_line_feed: bool) {

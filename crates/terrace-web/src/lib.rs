@@ -31,6 +31,7 @@ mod links;
 pub mod markdown;
 pub mod pages;
 mod parts;
+mod readme;
 pub mod rendering;
 mod site;
 pub mod snippets;
@@ -38,6 +39,8 @@ mod text;
 pub mod views;
 pub mod well_known;
 
-pub use links::{FROM_VERSION, NAMESPACES_AFTER, VERSIONS_AFTER};
+pub use links::{
+    BREAKING, FROM_VERSION, NAMESPACES_AFTER, OR, SHOWN_CHANGES, VERSIONS_AFTER, public_page,
+};
 pub use markdown::{Heading, Rendered};
-pub use site::{ConfigProblem, SignIn, Site};
+pub use site::{SignIn, Site};

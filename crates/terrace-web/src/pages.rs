@@ -18,12 +18,13 @@ pub use assistants::assistants;
 pub use browse::{Browse, browse, namespace};
 pub use compare::{ComparedVersions, comparison};
 pub use document::{ShownDocument, document};
-pub use messages::{Failure, error};
+pub use messages::{Failure, error, token_form};
 pub use module::{ExampleFile, ShownPart, module, module_part};
+pub use module_tables::section_of_tab;
 pub use provider::provider;
 pub use search::{Searched, search};
 pub use start::{Start, start};
-pub use versions::versions;
+pub use versions::{used_by, versions};
 
 /// Maximum number of namespaces beside a list of packages, which has `LISTED_AT_ONCE` entries of about twice their
 /// height. A link leads to the next ones.

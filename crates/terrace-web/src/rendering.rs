@@ -1,7 +1,7 @@
 //! Documents of packages as HTML: the meaning of the links in them.
 
-use std::collections::BTreeSet;
-
+use terrace_base::percent::encode_segments;
+use terrace_base::sort;
 use terrace_core::api::details::{ModuleView, Navigation};
 use terrace_core::api::route::PageRoute;
 use terrace_core::documentation::{DocumentPath, DocumentationKind, PageName};
@@ -9,8 +9,13 @@ use terrace_core::model::address::ProviderAddress;
 use terrace_core::model::package::Package;
 use terrace_core::model::version::RequestedVersion;
 
-use crate::markdown::{DocumentationLinks, Links, ModuleLinks, NoLinks, Options, Rendered, render};
+use crate::links::{has_part, is_at_tab};
+use crate::markdown::{
+    DocumentationLinks, Links, ModuleLinks, NoLinks, Options, Rendered, TargetKind, render,
+};
 use crate::parts::package_head::Release;
+use crate::readme;
+use crate::site::Site;
 
 /// Renders a document of a provider.
 pub fn document(
@@ -27,9 +32,7 @@ pub fn document(
         _ => DocumentationKind::Overview,
     };
     let documents = navigation.documents.iter();
-    let pages: BTreeSet<(&str, &str)> = documents
-        .map(|document| (document.kind.as_str(), document.name.as_str()))
-        .collect();
+    let pages = sort::set(documents.map(|it| (it.kind.as_str(), it.name.as_str())));
     let has_page =
         |kind: DocumentationKind, name: &PageName| pages.contains(&(kind.as_str(), name.as_str()));
     let links = DocumentationLinks {
@@ -41,17 +44,30 @@ pub fn document(
     rendered(text, &links)
 }
 
-/// Renders the README in a directory of a module, such as `examples/simple`; the directory of the root is empty.
-pub fn readme(release: &Release<'_>, directory: &str, text: &str) -> Rendered {
+/// Renders the README in a directory of a module, such as `examples/simple`; the directory of the root is empty. Unless the
+/// reader wants the whole text, the sections that the page has itself are left out: they take most of the time.
+pub fn readme(site: &Site, release: &Release<'_>, directory: &str, text: &str) -> Rendered {
+    let shorter = match is_at_tab(site, "readme") {
+        true => None,
+        false => readme::abridged(text),
+    };
+    let text = shorter.as_deref().unwrap_or(text);
+    let own = readme::with_own_sources(site, release, directory, text);
+    let text = own.as_deref().unwrap_or(text);
     let repository = release.repository();
     let module = release.details.module.as_ref();
     let links = ModuleLinks {
         root: &root(release),
         directory,
         has_part: &|part| module.is_some_and(|module| has_part(module, part)),
+        has_image: &|path| module.is_some_and(|module| has_image(module, path)),
         repository: repository.as_ref(),
     };
-    rendered(text, &links)
+    Rendered {
+        is_abridged: shorter.is_some(),
+        has_own_sources: own.is_some(),
+        ..rendered(text, &links)
+    }
 }
 
 fn rendered(text: &str, links: &dyn Links) -> Rendered {
@@ -62,13 +78,25 @@ fn rendered(text: &str, links: &dyn Links) -> Rendered {
     render(text, &options)
 }
 
-fn has_part(module: &ModuleView, directory: &str) -> bool {
-    let (parts, name) = match directory.split_once('/') {
-        Some(("modules", name)) => (&module.submodules, name),
-        Some(("examples", name)) => (&module.examples, name),
-        _ => return false,
+/// Returns the path of the page of a part of the module, by a source that is relative to a directory of it.
+pub(crate) fn part_link(release: &Release<'_>, directory: &str, source: &str) -> Option<String> {
+    let module = release.details.module.as_ref()?;
+    let links = ModuleLinks {
+        root: &root(release),
+        directory,
+        has_part: &|part| has_part(module, part),
+        has_image: &|_| false,
+        repository: None,
     };
-    parts.iter().any(|part| part.name.as_str() == name)
+    let is_relative = source.starts_with("./") || source.starts_with("..");
+    links
+        .resolve(source, TargetKind::Link)
+        .filter(|_| is_relative)
+}
+
+fn has_image(module: &ModuleView, path: &str) -> bool {
+    let name = encode_segments(path);
+    module.files.iter().any(|file| file.name == name)
 }
 
 fn provider(package: &Package) -> Option<&ProviderAddress> {

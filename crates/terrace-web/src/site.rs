@@ -17,6 +17,8 @@ pub struct Site {
     pub assets: AssetNames,
     /// Whether readers can sign in, and whether this one has.
     pub sign_in: SignIn,
+    /// The name of the reader who is signed in.
+    pub reader: Option<String>,
     /// The path and query of the page that is read, to which a sign-in leads back; empty for the start page.
     pub here: String,
     /// Whether reading the packages that a page shows needs a token: search engines are then kept out, and snippets begin
@@ -28,17 +30,9 @@ pub struct Site {
     pub client_hosts: Vec<String>,
     /// The issuers that the configuration names.
     pub issuers: Vec<String>,
-    /// The problems of the configuration, if the reader is an administrator who is signed in; otherwise empty.
-    pub problems: Vec<ConfigProblem>,
-}
-
-/// A problem of the registry's configuration. `terrace doctor` reports the same.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ConfigProblem {
-    /// A setting has no effect.
-    Fault(String),
-    /// A setting should be changed.
-    Warning(String),
+    /// The warnings about the configuration, if the reader is an administrator who is signed in; otherwise empty. `terrace
+    /// doctor` reports the same.
+    pub problems: Vec<String>,
 }
 
 /// The state of a reader's sign-in.
@@ -79,6 +73,7 @@ impl Site {
             logo: None,
             assets: crate::assets::Assets::new(None).names().clone(),
             sign_in: SignIn::Unavailable,
+            reader: None,
             here: String::new(),
             is_private: false,
             has_login: false,

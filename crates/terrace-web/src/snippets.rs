@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use terrace_core::documentation::{Input, ModulePart};
+use terrace_core::model::name::{Hostname, PUBLIC_HOSTS};
 use terrace_core::model::oci::tag;
 use terrace_core::model::owner::Owner;
 use terrace_core::model::package::Package;
@@ -53,31 +54,38 @@ pub fn module(
     let source = module_source(site, package, directory);
     let source = format!("source  = \"{source}\"");
     let version = format!("version = \"{}\"", constraint(version));
-    call(package, &[&source, &version], part)
+    call(&call_name(package, directory), &[&source, &version], part)
 }
 
-/// Returns the source address of a module, or of its directory `directory`.
+/// Returns the source address of a module, or of its directory `directory`. That of a mirrored module is unchanged.
 pub fn module_source(site: &Site, package: &Package, directory: Option<&str>) -> String {
-    format!(
-        "{}/{}{}",
-        site.hostname,
-        package.address(),
-        below(directory)
-    )
+    let address = package.address();
+    let source = match package.origin() {
+        None => format!("{}/{address}", site.hostname),
+        Some(hostname) if hostname.is_public() => {
+            let own = address.split_once('/').map(|(_, own)| own.to_owned());
+            own.unwrap_or(address)
+        }
+        Some(_) => address,
+    };
+    format!("{source}{}", below(directory))
 }
 
-/// Returns the call of a module through OCI.
+/// Returns the call of a module through OCI. Other than the registry, OCI does not say where in the package the module
+/// begins: in `top`.
 pub(crate) fn oci_module(
     site: &Site,
     package: &Package,
     version: Shown<'_>,
-    directory: Option<&str>,
+    [top, directory]: [Option<&str>; 2],
     part: Option<&ModulePart>,
 ) -> String {
+    let path: Vec<&str> = top.into_iter().chain(directory).collect();
+    let path = (!path.is_empty()).then(|| path.join("/"));
     let address = format!("oci://{}/modules/{}", site.hostname, package.address());
     let tag = tag::of(version.version);
-    let source = format!("source = \"{address}{}?tag={tag}\"", below(directory));
-    call(package, &[&source], part)
+    let source = format!("source = \"{address}{}?tag={tag}\"", below(path.as_deref()));
+    call(&call_name(package, directory), &[&source], part)
 }
 
 /// Returns the part of a source address that names a directory of the module.
@@ -91,8 +99,8 @@ fn below(directory: Option<&str>) -> String {
     directory.map_or_else(String::new, |it| format!("//{}", quoted(it)))
 }
 
-fn call(package: &Package, arguments: &[&str], part: Option<&ModulePart>) -> String {
-    let mut code = format!("module \"{}\" {{\n", call_name(package));
+fn call(name: &str, arguments: &[&str], part: Option<&ModulePart>) -> String {
+    let mut code = format!("module \"{name}\" {{\n");
     for argument in arguments {
         code.push_str("  ");
         code.push_str(argument);
@@ -106,12 +114,45 @@ fn call(package: &Package, arguments: &[&str], part: Option<&ModulePart>) -> Str
 /// Returns the CLI configuration that installs the providers of `package`'s owner from the network mirror, and all others
 /// as before.
 pub(crate) fn network_mirror(site: &Site, package: &Package) -> String {
-    let pattern = pattern(site, package);
+    provider_installation(site, &format!("\"{}\"", pattern(site, package)))
+}
+
+fn provider_installation(site: &Site, patterns: &str) -> String {
     format!(
-        "provider_installation {{\n  network_mirror {{\n    url     = \"{}/mirror/\"\n    include = [\"{pattern}\"]\n  \
-         }}\n  direct {{\n    exclude = [\"{pattern}\"]\n  }}\n}}\n",
+        "provider_installation {{\n  network_mirror {{\n    url     = \"{}/mirror/\"\n    include = [{patterns}]\n  \
+         }}\n  direct {{\n    exclude = [{patterns}]\n  }}\n}}\n",
         site.origin
     )
+}
+
+/// Returns the CLI configuration with which the modules of another registry are installed from here. A block `host` replaces
+/// all services of its hostname, so that its providers come from the network mirror; its token is sent here. One public
+/// registry stands for the other as well: which one a source without a hostname means depends on the client.
+pub(crate) fn module_hosts(site: &Site, hostname: &Hostname) -> String {
+    let own = [hostname.as_str()];
+    let names = match hostname.is_public() {
+        true => &PUBLIC_HOSTS[..],
+        false => &own[..],
+    };
+    let mut code = String::new();
+    for name in names {
+        let url = format!("{}/origins/{hostname}/v1/modules/", site.origin);
+        let _ = writeln!(
+            code,
+            "host \"{name}\" {{\n  services = {{\n    \"modules.v1\" = \"{url}\"\n  }}\n}}"
+        );
+    }
+    if site.is_private {
+        for name in names.iter().chain([&site.hostname.as_str()]) {
+            let _ = writeln!(
+                code,
+                "credentials \"{name}\" {{\n  token = \"…\" # a token for {}\n}}",
+                site.hostname
+            );
+        }
+    }
+    let patterns: Vec<String> = names.iter().map(|it| format!("\"{it}/*/*\"")).collect();
+    code + &provider_installation(site, &patterns.join(", "))
 }
 
 /// Returns the CLI configuration that installs the providers of `package`'s owner from the OCI mirror, and all others as
@@ -146,7 +187,7 @@ fn pattern(site: &Site, package: &Package) -> String {
 
 /// Returns the constraint for a version. That of the newest version admits compatible successors; prereleases and versions
 /// with build metadata are installed by an exact constraint only.
-fn constraint(shown: Shown<'_>) -> String {
+pub fn constraint(shown: Shown<'_>) -> String {
     let version = shown.version;
     let is_exact = version.is_prerelease() || version.has_build();
     if is_exact || shown.latest.is_some_and(|latest| latest != version) {
@@ -159,9 +200,15 @@ fn constraint(shown: Shown<'_>) -> String {
     }
 }
 
-fn call_name(package: &Package) -> String {
-    match package {
-        Package::Module(address) => local_name("module", address.name.as_str()),
+/// Returns the name of the call of a module, or of its directory `directory`.
+fn call_name(package: &Package, directory: Option<&str>) -> String {
+    let part = directory.and_then(|it| it.rsplit('/').next());
+    match (part, package) {
+        (Some(part), _) => {
+            let is_inner = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
+            local_name("module", &part.replace(|c| !is_inner(c), "-"))
+        }
+        (None, Package::Module(address)) => local_name("module", address.name.as_str()),
         _ => "example".to_owned(),
     }
 }
@@ -249,7 +296,7 @@ mod tests {
         let start =
             "module \"module-3tier\" {\n  source  = \"registry.example.com/acme/3tier/aws\"\n";
         assert!(code.starts_with(start), "{code}");
-        let code = oci_module(&site(), &three_tier, shown, None, None);
+        let code = oci_module(&site(), &three_tier, shown, [None, None], None);
         assert!(code.starts_with("module \"module-3tier\" {"), "{code}");
         let code = module(&site(), &package("acme/tier3/aws"), shown, None, None);
         assert!(code.starts_with("module \"tier3\" {"), "{code}");

@@ -3,6 +3,9 @@
 use terrace_core::documentation::DocumentationKind;
 use terrace_core::model::status::ReleaseState;
 
+/// The sentence about a list or search without entries: the catalogue reaches every place by and by.
+pub(crate) const RECENT: &str = "Packages published in the last minute or two may be missing.";
+
 const MONTHS: [&str; 12] = [
     "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
 ];

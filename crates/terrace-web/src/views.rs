@@ -49,7 +49,7 @@ pub fn version(site: &Site, package: &Package, view: &VersionView) -> String {
         Package::Module(_) => {
             let module = view.details.module.as_ref();
             let readme = module.and_then(|module| module.root.readme.as_deref());
-            let readme = readme.map(|text| rendering::readme(&release, "", text));
+            let readme = readme.map(|text| rendering::readme(site, &release, "", text));
             pages::module(site, &release, readme.as_ref())
         }
         Package::Provider(_) | Package::Mirrored(_) => {
@@ -121,7 +121,7 @@ impl<'v> DocumentPage<'v> {
     ) -> String {
         let directory = format!("{directory}/{}", part.name);
         let readme = part.part.readme.as_deref();
-        let readme = readme.map(|text| rendering::readme(&self.release, &directory, text));
+        let readme = readme.map(|text| rendering::readme(site, &self.release, &directory, text));
         let files: Vec<_> = part.files.iter().map(|it| (name_of(it), it)).collect();
         let files = files.iter().map(|(name, file)| ExampleFile {
             name,

@@ -35,7 +35,7 @@ pub fn robots(site: &Site) -> String {
         return "User-agent: *\nDisallow: /\n".to_owned();
     }
     format!(
-        "User-agent: *\nDisallow: /search\nDisallow: /*/compare\nDisallow: /archives/\nDisallow: /v2/\n\
+        "User-agent: *\nDisallow: /search\nDisallow: /*/compare\nDisallow: /*/used-by\nDisallow: /archives/\nDisallow: /v2/\n\
          Sitemap: {}{}\n",
         site.origin,
         PageRoute::Sitemap

@@ -111,6 +111,7 @@ fn the_checks_reject_hostile_html() {
         "<a href=\"//a\"></a>",
         "<a href=\"https://a\"></a>",
         "<img src=\"data:x\">",
+        "<img src=\"//a\">",
         "<div><p></div>",
         "<p><div></div></p>",
         "<p id=\"a\"></p><p id=\"a\"></p>",

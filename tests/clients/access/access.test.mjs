@@ -1,12 +1,11 @@
 // A private registry with the real clients: their requests, and the messages that users read if access is
 // refused.
 import assert from "node:assert/strict";
-import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
+import { chmod, mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import tls from "node:tls";
 
-import { HOST, usingModule, usingProvider, withEachClient } from "../support/client.mjs";
+import { HOST, hostBlock, networkMirror, usingModule, usingProvider, withEachClient } from "../support/client.mjs";
 import { inBothModes, useRegistry } from "../support/registry.mjs";
 import { mirrored, module, provider, saying } from "../support/releases.mjs";
 import { scratch } from "../support/scratch.mjs";
@@ -56,8 +55,7 @@ inBothModes((mode) => {
     });
 
     test("a token in a credentials block or from a credentials helper does so, too", async (t) => {
-      const hosts = Object.entries(registry.services).map(([name, path]) => `"${name}" = "${new URL(path, registry.url)}"`);
-      const config = `host "${HOST}" {\n services = {\n ${hosts.join("\n ")}\n }\n}\n`;
+      const config = hostBlock(registry);
       const block = `${config}credentials "${HOST}" {\n token = "${reader}"\n}\n`;
       await (await client.workspace(t, registry, main, { config: block })).runs("init");
       const helped = `${config}credentials_helper "test" {\n args = []\n}\n`;
@@ -154,16 +152,6 @@ inBothModes((mode) => {
       }
       assert.equal((await asked()).status, 404);
     });
-
-    test("publishes archives that it uploads", async () => {
-      const { status } = await registry.publish(copy, token);
-      assert.equal(status, 201);
-      const [[digest, bytes]] = copy.archives;
-      const location = (await asked()).headers.get("x-terraform-get").replace(/[?&]checksum=[^&]*$/, "");
-      assert.match(location, new RegExp(`/${digest}\\.zip(\\?|$)`));
-      const given = await fetch(new URL(location, registry.url));
-      assert.ok(bytes.equals(Buffer.from(await given.arrayBuffer())));
-    });
   });
 });
 
@@ -171,7 +159,6 @@ describe("the network mirror of a private registry", () => {
   const registry = useRegistry({ vars: PRIVATE, https: true });
   const keyDirectory = scratch();
   before(async () => {
-    tls.setDefaultCACertificates([await readFile(registry.env.SSL_CERT_FILE, "utf8")]);
     const key = await newKey(keyDirectory);
     const release = provider({ address: "acme/hello", version: "1.0.0", key });
     await registry.publishes(mirrored("registry.example.com", key, release));
@@ -180,7 +167,7 @@ describe("the network mirror of a private registry", () => {
   withEachClient((client) => {
     test("serves clients with a token for its host, and reports to others that they need one (5.5, 8.3)", async (t) => {
       const { token } = await createToken(registry, "read:registry.example.com");
-      const mirror = `provider_installation {\n network_mirror {\n url = "${registry.url}/mirror/"\n }\n}\n`;
+      const mirror = networkMirror(registry);
       const files = { "main.tf": usingProvider("registry.example.com/acme/hello", "1.0.0") };
       const env = { SSL_CERT_FILE: registry.env.SSL_CERT_FILE };
       const config = `${mirror}credentials "${new URL(registry.url).host}" {\n token = "${token}"\n}\n`;

@@ -9,10 +9,8 @@ import { openActions } from "../support/actions.mjs";
 import { openIssuer } from "../support/issuer.mjs";
 import { run } from "../support/programs.mjs";
 import { inBothModes, useRegistry } from "../support/registry.mjs";
-import { HERE, provider } from "../support/releases.mjs";
 import { scratch } from "../support/scratch.mjs";
-import { newKey } from "../support/signing.mjs";
-import { after, before, describe, test } from "../support/testing.mjs";
+import { after, before, test } from "../support/testing.mjs";
 
 const PATIENCE_MS = 10_000;
 
@@ -130,83 +128,5 @@ inBothModes((mode) => {
     const { code, output } = await trust.publishes("infra/network/aws", { TERRACE_ID_TOKEN: token });
     assert.equal(code, 0, output);
     assert.deepEqual(await versionsOf(trust.registry, "infra/network/aws"), ["1.0.0"]);
-  });
-
-  for (const [what, job, pattern] of [
-    ["another repository", "fork", /"repository" to be "acme\/terraform-aws-vpc", and found "evil\/terraform-aws-vpc"/],
-    ["a repository that looks like it", "look-alike", /and found "\\u\{430\}cme\/terraform-aws-vpc"/],
-    ["a branch", "branch", /"ref" to be "refs\/tags\/v\*", and found "refs\/heads\/main"/],
-    ["a tag that is not protected", "unprotected", /"ref_protected" to be "true", and found "false"/],
-  ]) {
-    test(`a job of ${what} is refused, and only the log has the reason`, async () => {
-      const token = await trust.issuer.tokenOf(job, trust.registry.url);
-      const { code, output, report } = await trust.publishes("acme/stolen/aws", { TERRACE_ID_TOKEN: token });
-      assert.equal(code, 5, output);
-      assert.match(report.errors[0], /^the registry does not trust this CI job: check the rules in its TERRACE_TRUSTED_PUBLISHERS/);
-      assert.doesNotMatch(output, /refs|repository|protected/);
-      await trust.logs(pattern);
-      assert.deepEqual(await versionsOf(trust.registry, "acme/stolen/aws"), []);
-    });
-  }
-
-  test("a token for another registry is refused", async () => {
-    const token = await trust.issuer.tokenOf("github", "https://registry.example.com");
-    const { code, output } = await trust.publishes("acme/stolen/aws", { TERRACE_ID_TOKEN: token });
-    assert.equal(code, 5, output);
-    await trust.logs(/its audience is "https:\/\/registry\.example\.com", not "http:\/\/127\.0\.0\.1/);
-  });
-
-  test("a modified token is refused", async () => {
-    const [header, , signature] = (await trust.issuer.tokenOf("fork", trust.registry.url)).split(".");
-    const [, claims] = (await trust.issuer.tokenOf("github", trust.registry.url)).split(".");
-    const { code, output } = await trust.publishes("acme/stolen/aws", { TERRACE_ID_TOKEN: [header, claims, signature].join(".") });
-    assert.equal(code, 5, output);
-    await trust.logs(/its signature is invalid/);
-  });
-
-  test("the keys of the issuer are fetched once", () => {
-    assert.equal(trust.issuer.asked.filter((path) => path === "/jwks").length, 1);
-  });
-});
-
-describe("an issuer with invalid answers", () => {
-  const trust = useTrust({ mode: "worker" });
-
-  test("gets no request for its redirect, and is asked again after a while", async () => {
-    trust.issuer.answers = (path, response) => {
-      if (path !== "/jwks") return false;
-      response.writeHead(302, { location: `${trust.issuer.url}/elsewhere` }).end();
-      return true;
-    };
-    const token = await trust.issuer.tokenOf("github", trust.registry.url);
-    const { code, output } = await trust.publishes("acme/vpc/aws", { TERRACE_ID_TOKEN: token });
-    assert.equal(code, 6, output);
-    await trust.logs(/cannot be verified: .*\/jwks answers with status 302/);
-    assert.ok(!trust.issuer.asked.includes("/elsewhere"));
-    trust.issuer.answers = () => false;
-    await sleep(5_500);
-    const again = await trust.publishes("acme/vpc/aws", { TERRACE_ID_TOKEN: token });
-    assert.equal(again.code, 0, again.output);
-  });
-});
-
-describe("a provider", () => {
-  const trust = useTrust({ mode: "presigned" });
-
-  test("is published by a job that exchanges its token itself", async () => {
-    const key = await newKey(trust.directory);
-    await trust.registry.trusts("acme", key);
-    const form = new URLSearchParams({
-      grant_type: "urn:ietf:params:oauth:grant-type:token-exchange",
-      subject_token: await trust.issuer.tokenOf("github", trust.registry.url),
-      subject_token_type: "urn:ietf:params:oauth:token-type:id_token",
-    });
-    const answer = await trust.registry.request("/oauth/exchange", { method: "POST", body: form });
-    assert.equal(answer.status, 200);
-    const given = await answer.json();
-    assert.ok(given.expires_in > 290 && given.expires_in <= 300, given.expires_in);
-    const release = await provider({ address: "acme/hello", version: "1.0.0", key, platforms: [HERE] });
-    const init = { method: "PUT", headers: { authorization: `Bearer ${given.access_token}` }, body: JSON.stringify(release.body) };
-    assert.equal((await trust.registry.request(release.path, init)).status, 202);
   });
 });

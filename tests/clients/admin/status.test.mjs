@@ -1,9 +1,7 @@
 // The status of a release after its publish, and the messages about it to users of the real clients.
 import assert from "node:assert/strict";
 
-import { cli } from "../../../scripts/build.mjs";
 import { HOST, usingModule, usingProvider, withEachClient } from "../support/client.mjs";
-import { run } from "../support/programs.mjs";
 import { useRegistry } from "../support/registry.mjs";
 import { module, provider, saying } from "../support/releases.mjs";
 import { scratch } from "../support/scratch.mjs";
@@ -30,28 +28,6 @@ describe("the status of a release", () => {
     const { status, answer } = await registry.admin("PUT", `/admin/v1/${address}/status`, JSON.stringify({ state, reason }));
     assert.equal(status, 200, JSON.stringify(answer));
   }
-
-  test("the command shows that the versions of a revoked key are revoked, also after its removal", async (t) => {
-    const key = await newKey(scratch(t));
-    const terrace = async (...args) => {
-      const { code, stdout, output } = await run(cli, [...args, "--json"], { env: { ...process.env, ...registry.env } });
-      assert.equal(code, 0, output);
-      return JSON.parse(stdout.toString());
-    };
-    for (const namespace of ["umbrella", "initech"]) await registry.trusts(namespace, key);
-    await registry.publishes(provider({ address: "umbrella/hello", version: "1.0.0", key }));
-    const shown = async () => (await terrace("release", "show", `${new URL(registry.env.TERRACE_URL).host}/umbrella/hello`)).versions[0];
-    assert.equal((await shown()).state, "active");
-    const { keys } = await terrace("key", "list", "umbrella");
-    const revoke = ["key", "revoke", "umbrella", keys[0].key_id, "--reason", "stolen"];
-    assert.deepEqual((await terrace(...revoke)).not_revoked_for, ["initech"]);
-    assert.deepEqual((await terrace(...revoke, "--everywhere")).revoked_for, ["umbrella", "initech"]);
-    await terrace("key", "remove", "umbrella", keys[0].key_id);
-    const { states } = await terrace("key", "list", "umbrella");
-    assert.deepEqual(states, [{ key_id: keys[0].key_id, state: "revoked", is_removed: true }]);
-    const { state, reason } = await shown();
-    assert.deepEqual([state, reason], ["revoked", `its signing key ${keys[0].key_id} is revoked: stolen`]);
-  });
 
   withEachClient((client) => {
     const work = (t, source, version) => client.workspace(t, registry, { "main.tf": usingProvider(`${HOST}/acme/${source}`, version) });

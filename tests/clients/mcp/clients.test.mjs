@@ -3,9 +3,8 @@
 import assert from "node:assert/strict";
 
 import { MODULE, PROVIDER, publishCatalogue } from "../support/catalogue.mjs";
-import { asks, inspect, NEWEST, OLDER, TOOLS, transportsOf, unlessInstalled, uses, withClient, withGo, withSdk } from "../support/mcp.mjs";
-import { unlessOnPath } from "../support/programs.mjs";
-import { isNative, useRegistry } from "../support/registry.mjs";
+import { asks, NEWEST, OLDER, TOOLS, transportsOf, unlessInstalled, uses, withClient, withSdk } from "../support/mcp.mjs";
+import { useRegistry } from "../support/registry.mjs";
 import { scratch } from "../support/scratch.mjs";
 import { before, describe, test } from "../support/testing.mjs";
 
@@ -18,6 +17,8 @@ const CALLS = [
   { name: "find_type", arguments: { name: "widget_part" } },
   { name: "list_versions", arguments: { address: MODULE } },
   { name: "compare_versions", arguments: { address: MODULE, from: "1.0.0", to: "1.2.0" } },
+  { name: "check_versions", arguments: { packages: `${PROVIDER}@1.1.0` } },
+  { name: "list_callers", arguments: { address: MODULE } },
   { name: "how_to_authenticate", arguments: {} },
 ];
 
@@ -38,20 +39,24 @@ describe("clients of the Model Context Protocol", () => {
   });
 
   test("the answers are those about the published packages", () => {
-    const [search, module, provider, docs, types, versions, comparison, access] = expected.answers;
+    const [search, module, provider, docs, types, versions, comparison, checked, callers, access] = expected.answers;
     assert.ok(search.results.some(({ address }) => address === MODULE));
-    assert.equal(module.version, "1.2.0");
-    assert.deepEqual(module.inputs.filter((it) => it.is_required).map(({ name }) => name), ["name", "owner"]);
-    assert.ok(provider.documents.some(({ document }) => document === "resources/part"));
+    assert.equal(module.details.version, "1.2.0");
+    const { inputs } = module.details.module.root;
+    assert.deepEqual(inputs.filter((it) => it.default === undefined).map(({ name }) => name), ["name", "owner"]);
+    assert.ok(provider.documents.some(({ path }) => path.endsWith("/resources/part")));
     assert.match(docs.text, /A part belongs to one widget/);
-    assert.ok(types.types.some(({ provider: address, document }) => address === PROVIDER && document === "resources/part"));
-    assert.equal(versions.versions.find(({ version }) => version === "1.3.0").status.state, "revoked");
-    assert.deepEqual(comparison.changes.map(({ name, change }) => `${change} ${name}`), ["added owner"]);
+    assert.ok(types.results.some(({ provider, path }) => provider.address === PROVIDER && path.endsWith("/resources/part")));
+    assert.equal(versions.details.versions.find(({ version }) => version === "1.3.0").status.state, "revoked");
+    const changes = comparison.sections.flatMap((section) => section.changes);
+    assert.deepEqual(changes.map(({ name, kind }) => `${kind} ${name}`), ["added owner"]);
     assert.equal(comparison.breaking, 1);
+    assert.deepEqual(checked.packages.map(({ state }) => state), ["active"]);
+    assert.equal(callers.address, MODULE);
     assert.equal(access.registry, new URL(registry.url).host);
   });
 
-  for (const [place, transport] of ["http", "stdio"].entries()) {
+  for (const transport of ["http", "stdio"]) {
     const target = () => transportsOf(registry)[transport];
 
     test(`the TypeScript SDK over ${transport} at revision ${OLDER}`, { skip: unlessInstalled("sdk") }, async () => {
@@ -66,27 +71,6 @@ describe("clients of the Model Context Protocol", () => {
         const { revision, ...found } = await withClient(mode, target(), CALLS);
         assert.equal(revision, NEWEST);
         assert.deepEqual(found, expected);
-      });
-    }
-
-    for (const revision of [NEWEST, OLDER]) {
-      test(`the Go SDK over ${transport} at revision ${revision}`, { skip: unlessOnPath("mcp-go-client") }, async () => {
-        const found = await withGo(revision, target(), CALLS);
-        assert.deepEqual(found, { revision, ...expected });
-      });
-    }
-
-    for (const [at, era] of ["modern", "legacy"].entries()) {
-      // Each call is a process, and takes a second. On the native host, each tool is called in one of the four ways.
-      const calls = CALLS.filter((_, number) => !isNative || number % 4 === 2 * place + at);
-      test(`the command line of the inspector over ${transport}, ${era}`, { skip: unlessInstalled("inspector") }, async () => {
-        const { tools } = await inspect(era, target(), "--method", "tools/list", "--strict");
-        assert.deepEqual(tools.map(({ name }) => name), TOOLS);
-        for (const { name, arguments: args } of calls) {
-          const pairs = Object.entries(args).flatMap(([key, value]) => ["--tool-arg", `${key}=${value}`]);
-          const answer = await inspect(era, target(), "--method", "tools/call", "--tool-name", name, ...pairs);
-          assert.deepEqual(answer.structuredContent, expected.answers[TOOLS.indexOf(name)], name);
-        }
       });
     }
   }

@@ -52,16 +52,17 @@ function valuesIn(example) {
 /** Does what an assistant does when its user says "use our VPC module". Returns the configuration. */
 async function session(target) {
   const { results } = await uses(target, "search", { query: "vpc", kind: "module" });
-  const module = await uses(target, "get_module", { address: results[0].address });
-  const example = module.examples[0].documents[0];
-  const { text } = await uses(target, "get_docs", { address: module.address, version: module.version, document: example });
+  const { snippet, documents, details } = await uses(target, "get_module", { address: results[0].address });
+  const { inputs, outputs } = details.module.root;
+  const example = documents.find(({ name }) => name === "simple/main.tf").path;
+  const { text } = await uses(target, "get_docs", { address: details.address, version: details.version, document: example });
   const values = valuesIn(text);
-  let code = module.snippet;
-  for (const { name } of module.inputs.filter((input) => input.is_required)) {
+  let code = snippet;
+  for (const { name } of inputs.filter((input) => input.default === undefined)) {
     assert.ok(values[name], `the example has no value of ${name}: ${text}`);
     code = code.replace(new RegExp(`^( +${name} += ).*$`, "m"), `$1${values[name]}`);
   }
-  const [output] = module.outputs;
+  const [output] = outputs;
   const call = /^module "(.+)" \{/.exec(code)[1];
   return `${code}\noutput "${output.name}" {\n  value = module.${call}.${output.name}\n}\n`;
 }

@@ -3,16 +3,13 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 
 import { cli } from "../../../scripts/build.mjs";
-import { HOST, usingProvider, withEachClient } from "../support/client.mjs";
+import { HOST, networkMirror, onlyLinux, usingProvider, withEachClient } from "../support/client.mjs";
 import { run } from "../support/programs.mjs";
 import { useRegistry } from "../support/registry.mjs";
 import { ELSEWHERE, HERE, provider } from "../support/releases.mjs";
 import { scratch } from "../support/scratch.mjs";
 import { newKey } from "../support/signing.mjs";
 import { before, test } from "../support/testing.mjs";
-
-/** Go reads SSL_CERT_FILE on Linux; on other systems it uses the system's CAs. */
-const skip = process.platform === "linux" ? false : "SSL_CERT_FILE works on Linux only";
 
 withEachClient((client) => {
   const origin = useRegistry();
@@ -28,7 +25,7 @@ withEachClient((client) => {
     );
   });
 
-  test("a directory of providers mirror is pushed, and a second push uploads nothing (5.9, 5.10, 5.11)", { skip }, async (t) => {
+  test("a directory of providers mirror is pushed, and a second push uploads nothing (5.9, 5.10, 5.11)", { skip: onlyLinux }, async (t) => {
     const work = await client.workspace(t, origin, { "main.tf": usingProvider(`${HOST}/acme/hello`, "1.0.0") });
     await work.runs("providers", "mirror", `-platform=${HERE}`, `-platform=${ELSEWHERE}`, "out");
     // This creates the lock file that results from the origin's signature.
@@ -47,7 +44,7 @@ withEachClient((client) => {
     assert.deepEqual(await statuses("admin", "import"), ["created"]);
     assert.deepEqual(await statuses("mirror", "push"), ["unchanged"]);
 
-    const config = `provider_installation {\n  network_mirror {\n    url = "${mirror.url}/mirror/"\n  }\n}\n`;
+    const config = networkMirror(mirror);
     const there = await client.workspace(
       t,
       mirror,

@@ -1,18 +1,13 @@
 // The network mirror with the real clients over TLS: providers of this registry and of another one, and their
 // lock files.
 import assert from "node:assert/strict";
-import { readFile } from "node:fs/promises";
-import tls from "node:tls";
 
-import { usingProvider, withEachClient } from "../support/client.mjs";
+import { onlyLinux, usingProvider, withEachClient } from "../support/client.mjs";
 import { inBothModes, useRegistry } from "../support/registry.mjs";
 import { ELSEWHERE, HERE, mirrored, provider } from "../support/releases.mjs";
 import { scratch } from "../support/scratch.mjs";
 import { newKey } from "../support/signing.mjs";
 import { before, test } from "../support/testing.mjs";
-
-/** Go reads SSL_CERT_FILE on Linux; on other systems it uses the system's CAs. */
-const skip = process.platform === "linux" ? false : "SSL_CERT_FILE works on Linux only";
 
 /** An unreachable registry, so everything installed under this name comes from the mirror. */
 const ORIGIN = "origin.invalid";
@@ -28,7 +23,6 @@ inBothModes((mode) => {
 
   before(async () => {
     url = `${registry.url}/mirror/`;
-    tls.setDefaultCACertificates([await readFile(registry.env.SSL_CERT_FILE, "utf8")]);
     key = await newKey(keyDirectory);
     await registry.trusts("acme", key);
     await registry.publishes(
@@ -49,7 +43,7 @@ inBothModes((mode) => {
       ["mirrored with a signature", `${ORIGIN}/acme/widget`, "1.2.0+b.1"],
       ["mirrored without a signature", `${ORIGIN}/acme/pushed`, "1.0.0"],
     ]) {
-      test(`a provider ${what} is installed only from the mirror, and again from the lock file (5.2, 5.4, 5.9)`, { skip }, async (t) => {
+      test(`a provider ${what} is installed only from the mirror, and again from the lock file (5.2, 5.4, 5.9)`, { skip: onlyLinux }, async (t) => {
         const found = await work(t, source, version);
         const { said } = await found.runs("init");
         assert.match(said, new RegExp(`Installed ${source} v${version.replaceAll(/[.+]/g, "\\$&")} \\((verified checksum|unauthenticated)\\)`));
@@ -59,12 +53,12 @@ inBothModes((mode) => {
       });
     }
 
-    test("the newest matching version is selected from the index (5.3)", { skip }, async (t) => {
+    test("the newest matching version is selected from the index (5.3)", { skip: onlyLinux }, async (t) => {
       const found = await work(t, `${ORIGIN}/acme/widget`, "~> 1.0.0");
       assert.match((await found.runs("init")).said, /widget v1\.0\.0/);
     });
 
-    test("a lock file with the origin's zh hashes accepts the mirror's bytes (5.10)", { skip }, async (t) => {
+    test("a lock file with the origin's zh hashes accepts the mirror's bytes (5.10)", { skip: onlyLinux }, async (t) => {
       const found = await work(t, `${ORIGIN}/acme/widget`, "1.0.0");
       const { body } = await provider({ address: "acme/widget", version: "1.0.0", key });
       const hashes = body.packages.map(({ sha256 }) => `    "zh:${sha256}",\n`).join("");
@@ -76,13 +70,13 @@ inBothModes((mode) => {
       assert.match(await found.fails("init"), /doesn't match any of the checksums|does not match any of the checksums/);
     });
 
-    test("a mirror beside direct serves providers that the origin cannot, and a failure of the origin does not affect it (5.7)", { skip }, async (t) => {
+    test("a mirror beside direct serves providers that the origin cannot, and a failure of the origin does not affect it (5.7)", { skip: onlyLinux }, async (t) => {
       const direct = `  direct {\n    exclude = ["${ORIGIN}/*/*"]\n  }\n`;
       const found = await work(t, `${ORIGIN}/acme/pushed`, "1.0.0", installedBy(networkMirror(url), direct));
       await found.runs("init");
     });
 
-    test("a provider that the mirror lacks is installed from elsewhere: 404 is not an error (5.5)", { skip }, async (t) => {
+    test("a provider that the mirror lacks is installed from elsewhere: 404 is not an error (5.5)", { skip: onlyLinux }, async (t) => {
       const config = installedBy(networkMirror(url), "  direct {}\n");
       const host = new URL(registry.url).host;
       const found = await work(t, `${host}/acme/hello`, "1.0.0", installedBy(`  network_mirror {\n    url = "${url}"\n    include = ["${ORIGIN}/*/*"]\n  }\n`, "  direct {}\n"));
@@ -91,17 +85,17 @@ inBothModes((mode) => {
       assert.match(await nowhere.fails("init"), /acme\/nothing/);
     });
 
-    test("a missing platform is reported", { skip }, async (t) => {
+    test("a missing platform is reported", { skip: onlyLinux }, async (t) => {
       const found = await work(t, `${ORIGIN}/acme/elsewhere`, "1.0.0");
       assert.match(await found.fails("init"), new RegExp(HERE));
     });
 
-    test("a URL without its final slash is reported with the requested URL (5.1)", { skip }, async (t) => {
+    test("a URL without its final slash is reported with the requested URL (5.1)", { skip: onlyLinux }, async (t) => {
       const found = await work(t, `${ORIGIN}/acme/widget`, "1.0.0", installedBy(networkMirror(url.slice(0, -1))));
       assert.match(await found.fails("init"), /400 Bad Request|status code 400|unsuccessful status 400|HTTP.*400/);
     });
 
-    test("providers mirror writes this registry's providers into a directory (5.11)", { skip }, async (t) => {
+    test("providers mirror writes this registry's providers into a directory (5.11)", { skip: onlyLinux }, async (t) => {
       const host = new URL(registry.url).host;
       const found = await work(t, `${host}/acme/hello`, "1.0.0", "");
       await found.runs("providers", "mirror", `-platform=${HERE}`, `-platform=${ELSEWHERE}`, "out");

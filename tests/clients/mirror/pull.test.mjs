@@ -1,22 +1,18 @@
 // Pull-through in workerd, with the real clients: packages of another registry are fetched on demand.
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
-import { mkdir, readFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import tls from "node:tls";
 
 import { sha256, zip } from "../support/archives.mjs";
-import { usingProvider, withEachClient } from "../support/client.mjs";
+import { networkMirror, onlyLinux, usingProvider, withEachClient } from "../support/client.mjs";
 import { openFront } from "../support/front.mjs";
 import { inBothModes, isNative, useRegistry } from "../support/registry.mjs";
 import { HERE, packaged, provider, signedProvider } from "../support/releases.mjs";
 import { scratch } from "../support/scratch.mjs";
 import { newKey } from "../support/signing.mjs";
 import { after, before, describe, test } from "../support/testing.mjs";
-
-/** Go reads SSL_CERT_FILE on Linux; on other systems it uses the system's CAs. */
-const skip = process.platform === "linux" ? false : "SSL_CERT_FILE works on Linux only";
 
 /** The origin's hostname in source addresses, and in the names of its providers here. */
 const ORIGIN = "origin.example.com";
@@ -47,9 +43,6 @@ function usePull(mode = "presigned", vars = {}) {
     trusts: found.front.ca,
     vars: { TERRACE_PULL_THROUGH: `${ORIGIN}/acme/*`, TERRACE_PULL_ORIGINS: `${ORIGIN}=${found.front.url}`, ...vars },
   }));
-  before(async () => {
-    tls.setDefaultCACertificates([await readFile(found.registry.env.SSL_CERT_FILE, "utf8"), ...tls.rootCertificates]);
-  });
   return found;
 }
 
@@ -78,10 +71,10 @@ inBothModes((mode) => {
   withEachClient((client) => {
     const type = `hello-${client.name}`;
 
-    test("providers are installed through the registry, and again without the origin and with the origin's lock file", { skip }, async (t) => {
+    test("providers are installed through the registry, and again without the origin and with the origin's lock file", { skip: onlyLinux }, async (t) => {
       const { front, key, origin, registry } = pull;
       await origin.publishes(...["1.0.0", "1.1.0", "2.0.0"].map((version) => provider({ address: `acme/${type}`, version, key })));
-      const config = `provider_installation {\n  network_mirror {\n    url = "${registry.url}/mirror/"\n  }\n}\n`;
+      const config = networkMirror(registry);
       const env = { SSL_CERT_FILE: registry.env.SSL_CERT_FILE };
       const files = { "main.tf": usingProvider(`${ORIGIN}/acme/${type}`, "~> 1.0") };
       const work = await client.workspace(t, registry, files, { config, env });
@@ -230,39 +223,9 @@ describe("a hostile origin", () => {
     return told;
   }
 
-  test("a version list of 10 MB is refused", async (t) => {
-    const { type } = await published();
-    const long = (path) => path.endsWith("/versions") && (() => Buffer.from(`{"versions":[${" ".repeat(10_000_000)}]}`));
-    assert.match(await refused(t, type, long), /longer than/);
-  });
-
   test("an origin that does not answer is given up before clients give up", async (t) => {
     const { type } = await published();
     assert.match(await refused(t, type, () => true), /no response within \d+ seconds/);
-  });
-
-  test("a package document with another digest than SHA256SUMS is refused", async (t) => {
-    const { type } = await published();
-    const lying = (path) =>
-      path.includes("/download/") && ((bytes) => Buffer.from(bytes.toString().replace(/"shasum":"..../, '"shasum":"0000')));
-    assert.match(await refused(t, type, lying), /SHA256SUMS lists the sha256/);
-  });
-
-  test("a signature of another file is refused", async (t) => {
-    const { type } = await published();
-    const other = Buffer.from(await pull.key.sign("something else"), "base64");
-    assert.match(await refused(t, type, (path) => path.endsWith(".sig") && (() => other)), /signature/);
-  });
-
-  test("a version with another key than the first version is refused", async (t) => {
-    const { type } = await published();
-    const directory = join(pull.directory, "other");
-    await mkdir(directory);
-    const other = await newKey(directory);
-    await pull.origin.trusts("acme", other);
-    await pull.origin.publishes(provider({ address: `acme/${type}`, version: "1.1.0", key: other }));
-    await pull.registry.json(packages(type, "1.0.0"));
-    assert.match(await refused(t, type, () => false, "1.1.0"), /pinned signing keys/);
   });
 
   test("a broken connection to the origin is answered with 502, and known documents are served", async (t) => {
@@ -294,12 +257,6 @@ describe("a hostile origin", () => {
     const failed = await fetch(again.archives[HERE].url);
     assert.equal(failed.status, 502);
   }
-
-  test("a zip with other bytes is not kept", async (t) => {
-    const other = zip({ "README.md": "other" });
-    await spoiled(t, () => () => other);
-    await logged("do not match the signed digest");
-  });
 
   test("a zip that ends early is not kept", async (t) => {
     const short = (response) => {

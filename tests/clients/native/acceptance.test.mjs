@@ -35,15 +35,6 @@ for (const [title, vars] of Object.entries({ public: {}, private: { TERRACE_ACCE
   });
 }
 
-/** Sends a body without an end. */
-function endless(response) {
-  const send = () => {
-    while (response.write("x".repeat(65_536)));
-  };
-  response.on("drain", send);
-  send();
-}
-
 describe("the command line", () => {
   const registry = useNativeRegistry();
 
@@ -82,23 +73,6 @@ describe("the command line", () => {
     assert.match(await fails([registry.url, "--yes"], { TERRACE_TOKEN: "a-wrong-token-of-16" }), /answers 401 to a publish/);
     assert.match(await fails(["http://127.0.0.1:9", "--yes"]), /http:\/\/127\.0\.0\.1:9 does not answer: /);
   });
-
-  for (const [title, answers, expected] of [
-    ["sends no end", (response) => endless(response), /does not answer: an answer of more than 1000000 bytes/],
-    ["sends control characters", (response) => response.end('{"errors":["\\u001b[31mred"]}'), /to a publish: \ufffd\[31mred/],
-  ]) {
-    test(`survives a server that ${title}`, async (t) => {
-      const server = createServer((_, response) => answers(response.writeHead(200, { "content-type": "application/json" })));
-      server.listen(0, "127.0.0.1");
-      t.after(() => server.close());
-      await once(server, "listening");
-      const url = `http://127.0.0.1:${server.address().port}`;
-      const { code, output } = await run(process.execPath, [SCRIPT, url, "--yes"], { env: { ...process.env, ...registry.env } });
-      assert.equal(code, 1);
-      assert.match(output, expected);
-      assert.ok(!output.includes("\u001b[31m"), output);
-    });
-  }
 
   test("names a web server that is no registry", async (t) => {
     const server = createServer((_, response) => response.writeHead(200, { "content-type": "text/html" }).end("<html>hello</html>"));

@@ -1,23 +1,19 @@
-// The recipe of docs/air-gapped.md: providers are mirrored on a connected machine, carried as a directory, and served where no
+// The recipe of docs/serving.md: providers are mirrored on a connected machine, carried as a directory, and served where no
 // other server can be reached.
 import assert from "node:assert/strict";
-import { cp, readFile } from "node:fs/promises";
+import { cp } from "node:fs/promises";
 import { join } from "node:path";
-import tls from "node:tls";
 
 import { cli } from "../../../scripts/build.mjs";
 import { startNativeServer } from "../../../scripts/native-server.mjs";
-import { usingProvider, withEachClient } from "../support/client.mjs";
+import { hostBlock, networkMirror, onlyLinux, usingProvider, withEachClient } from "../support/client.mjs";
 import { useNativeRegistry } from "../support/native.mjs";
-import { Registry } from "../support/registry.mjs";
+import { Registry, trustCa } from "../support/registry.mjs";
 import { runs } from "../support/programs.mjs";
 import { ELSEWHERE, HERE, provider } from "../support/releases.mjs";
 import { scratch } from "../support/scratch.mjs";
 import { newKey } from "../support/signing.mjs";
 import { before, cleanupOf, test } from "../support/testing.mjs";
-
-/** Go reads SSL_CERT_FILE on Linux; on other systems it uses the system's CAs. */
-const skip = process.platform === "linux" ? false : "SSL_CERT_FILE works on Linux only";
 
 /** The origin's hostname in source addresses. */
 const ORIGIN = "origin.test";
@@ -28,12 +24,9 @@ withEachClient((client) => {
   const origin = useNativeRegistry({ https: true });
   const connected = useNativeRegistry();
   const copy = join(directory, "copy");
-  let authorities;
   let key;
 
   before(async () => {
-    authorities = await readFile(origin.env.SSL_CERT_FILE, "utf8");
-    tls.setDefaultCACertificates([authorities]);
     key = await newKey(directory);
     await origin.trusts("acme", key);
     for (const version of ["1.0.0", "1.1.0"]) await origin.publishes(provider({ address: "acme/hello", version, key }));
@@ -53,15 +46,14 @@ withEachClient((client) => {
 
   /** A project whose client is connected, and reaches the origin itself. */
   function outside(t, version, files = {}) {
-    const services = Object.entries(origin.services).map(([name, path]) => `    "${name}" = "${new URL(path, origin.url)}"\n`);
-    const config = `host "${ORIGIN}" {\n  services = {\n${services.join("")}  }\n}\n`;
+    const config = hostBlock(origin, ORIGIN);
     const all = { "main.tf": usingProvider(SOURCE, version), ...files };
     return client.workspace(t, origin, all, { config, env: { SSL_CERT_FILE: origin.env.SSL_CERT_FILE } });
   }
 
   const LOCK = ".terraform.lock.hcl";
 
-  test("a carried directory serves the providers without their origin, and lock files work on both sides", { skip }, async (t) => {
+  test("a carried directory serves the providers without their origin, and lock files work on both sides", { skip: onlyLinux }, async (t) => {
     const first = await outside(t, "1.0.0");
     await first.runs("init");
     const locked = await first.read(LOCK);
@@ -71,7 +63,7 @@ withEachClient((client) => {
     const inside = await carried(t, copy);
     await Promise.all([origin.stop(), connected.stop()]);
     assert.match(await terrace(["admin", "verify"], inside), /are intact/);
-    const network = { config: `provider_installation {\n  network_mirror {\n    url = "${inside.url}/mirror/"\n  }\n}\n`, env: { SSL_CERT_FILE: inside.env.SSL_CERT_FILE } };
+    const network = { config: networkMirror(inside), env: { SSL_CERT_FILE: inside.env.SSL_CERT_FILE } };
     const project = (version, files) => client.workspace(t, inside, { "main.tf": usingProvider(SOURCE, version), ...files }, network);
     const there = await project("1.0.0", { [LOCK]: locked });
     await there.runs("init", "-lockfile=readonly");
@@ -102,7 +94,7 @@ withEachClient((client) => {
     const stateDir = scratch(t, { quick: true });
     await cp(from, join(stateDir, "registry"), { recursive: true });
     const registry = Object.assign(new Registry(), await startNativeServer(cleanupOf(t), { https: true, stateDir }));
-    tls.setDefaultCACertificates([authorities, await readFile(registry.env.SSL_CERT_FILE, "utf8")]);
+    await trustCa(registry.env.SSL_CERT_FILE);
     return registry;
   }
 });

@@ -2,10 +2,9 @@
 import assert from "node:assert/strict";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import tls from "node:tls";
 
 import { sha256 } from "../support/archives.mjs";
-import { usingModule, usingProvider, withEachClient } from "../support/client.mjs";
+import { onlyLinux, usingModule, usingProvider, withEachClient } from "../support/client.mjs";
 import { run, runs, unlessOnPath } from "../support/programs.mjs";
 import { inBothModes, useRegistry } from "../support/registry.mjs";
 import { ELSEWHERE, HERE, mirrored, module, provider, saying } from "../support/releases.mjs";
@@ -14,16 +13,12 @@ import { newKey } from "../support/signing.mjs";
 import { before, describe, test } from "../support/testing.mjs";
 import { createToken } from "../support/tokens.mjs";
 
-/** Go reads SSL_CERT_FILE on Linux; on other systems it uses the system's CAs. */
-const onlyLinux = process.platform === "linux" ? false : "SSL_CERT_FILE works on Linux only";
-
 const ORIGIN = "origin.invalid";
 
 function usePrivateRegistry(mode, vars) {
   const registry = useRegistry({ mode, https: true, vars: { TERRACE_ACCESS: "private", ...vars } });
   const directory = scratch();
   before(async () => {
-    tls.setDefaultCACertificates([await readFile(registry.env.SSL_CERT_FILE, "utf8")]);
     const key = await newKey(directory);
     await registry.trusts("open", key);
     const greeting = module({ address: "acme/greeting/local", version: "1.0.0", files: saying("hello") });
@@ -130,29 +125,4 @@ describe("clients of other projects at a private registry", { skip: onlyLinux },
       assert.equal(sha256(bytes), registry.archive);
     });
   }
-
-  test("crane logs in, and downloads an archive", { skip: unlessOnPath("crane") }, async (t) => {
-    const options = await home(t, null);
-    await runs("crane", ["auth", "login", registry.host, "--username", "anybody", "--password", registry.reader], options);
-    const repository = `${registry.host}/modules/acme/greeting/local`;
-    const { stdout } = await runs("crane", ["blob", `${repository}@sha256:${registry.archive}`], options);
-    assert.equal(sha256(stdout), registry.archive);
-  });
-
-  test("oras logs in only with the right password", { skip: unlessOnPath("oras") }, async (t) => {
-    const login = async (password) => run("oras", ["login", registry.host, "--username", "x", "--password", password], await home(t));
-    assert.equal((await login(registry.reader)).code, 0);
-    const { code, output } = await login("wrong");
-    assert.notEqual(code, 0, output);
-    assert.match(output, /not a token of this registry|unauthorized|401/i);
-  });
-
-  test("a read token cannot push, and a token for a namespace can push only there", { skip: unlessOnPath("crane") }, async (t) => {
-    const { token: publisher } = await createToken(registry, "publish:acme");
-    const source = `${registry.host}/modules/acme/greeting/local:1.0.0`;
-    const copy = async (password, to) => run("crane", ["copy", source, `${registry.host}/${to}`], await home(t, password));
-    assert.match((await copy(registry.reader, "acme/copy:1")).output, /requires the scope publish:acme/);
-    assert.equal((await copy(publisher, "acme/copy:1")).code, 0);
-    assert.match((await copy(publisher, "globex/copy:1")).output, /requires the scope publish:globex/);
-  });
 }));

@@ -2,21 +2,18 @@
 import assert from "node:assert/strict";
 import { mkdir, mkdtemp, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 
 import { sha256, zip } from "../support/archives.mjs";
-import { usingProvider, withEachClient } from "../support/client.mjs";
-import { onlyLinux, unlessUsable, useTlsRegistry } from "../support/oci.mjs";
+import { networkMirror, onlyLinux, usingProvider, withEachClient } from "../support/client.mjs";
+import { unlessUsable, useTlsRegistry } from "../support/oci.mjs";
 import { run, runs } from "../support/programs.mjs";
 import { inBothModes } from "../support/registry.mjs";
-import { ELSEWHERE, HERE, module, provider, saying } from "../support/releases.mjs";
+import { ELSEWHERE, HERE } from "../support/releases.mjs";
 import { scratch } from "../support/scratch.mjs";
-import { newKey } from "../support/signing.mjs";
-import { before, describe, test } from "../support/testing.mjs";
+import { describe, test } from "../support/testing.mjs";
 
 const INDEX = "application/vnd.oci.image.index.v1+json";
 const VERSION = "4.0.6";
-const PATIENCE_MS = 10_000;
 
 /** A user of these programs with their own home directory; `logIn` uses the admin token as the password. */
 async function user(t, registry) {
@@ -122,20 +119,11 @@ describe("oras", { skip: unlessUsable("oras") }, () => inBothModes((mode) => {
     await oras("blob", "delete", "--force", `${registry.host}/team/app@sha256:${sha256("something")}`);
   });
 
-  test("a push without a valid token is refused with the reason", async (t) => {
-    const { home, fails } = await user(t, registry);
-    await writeFile(join(home, "file.txt"), "something");
-    const target = `${registry.host}/team/refused:latest`;
-    assert.match(await fails("oras")("push", target, "file.txt"), /401|unauthorized/i);
-    await fails("oras")("push", "--username", "anybody", "--password", "a-wrong-password", target, "file.txt");
-    assert.match(await fails("oras")("repo", "tags", target.replace(":latest", "")), /there is no repository/);
-  });
-
   withEachClient((client) => {
     test("a pushed provider is installed from the network mirror", { skip: onlyLinux }, async (t) => {
       const repository = `opentofu-providers/mirrored-${client.name}/tls`;
       const { home, zips } = await walkThrough(t, repository);
-      const config = `provider_installation {\n  network_mirror {\n    url = "${registry.url}/mirror/"\n  }\n}\n`;
+      const config = networkMirror(registry);
       const source = `registry.opentofu.org/mirrored-${client.name}/tls`;
       const files = { "main.tf": usingProvider(source, VERSION) };
       const options = { config, env: { SSL_CERT_FILE: registry.env.SSL_CERT_FILE } };
@@ -223,19 +211,6 @@ describe("clients of other projects", () => inBothModes((mode) => {
     await regctl("manifest", "delete", `${registry.host}/regctl/app@${digest}`);
   });
 
-  for (const [program, ...args] of [
-    ["crane", "catalog"],
-    ["regctl", "repo", "ls"],
-  ]) {
-    test(`${program} reports why there is no list of repositories`, { skip: unlessUsable(program) }, async (t) => {
-      const { fails } = await user(t, registry);
-      const output = await fails(program)(...args, registry.host);
-      t.diagnostic(output);
-      assert.match(output, /UNSUPPORTED/);
-      assert.match(output, /offers no catalog of its repositories: list the tags of one/);
-    });
-  }
-
   test("skopeo copies to and from, and deletes", { skip: unlessUsable("skopeo") }, async (t) => {
     const { home, calls, password } = await user(t, registry);
     const skopeo = calls("skopeo");
@@ -250,56 +225,3 @@ describe("clients of other projects", () => inBothModes((mode) => {
     await skopeo(...policy, "delete", "--creds", `anybody:${password}`, target);
   });
 }));
-
-describe("copies of published packages", () => {
-  const directory = scratch();
-  const registry = useTlsRegistry();
-  before(async () => {
-    const key = await newKey(directory);
-    await registry.trusts("acme", key);
-    await registry.publishes(
-      provider({ address: "acme/hello", version: "1.0.0", key }),
-      module({ address: "acme/greeting/local", version: "1.0.0", files: saying("hello") }),
-    );
-  });
-
-  /** Returns the lines of the Worker's log about pushed repositories, after waiting until there are enough. */
-  async function pushes(isEnough) {
-    for (const deadline = Date.now() + PATIENCE_MS; ; await sleep(100)) {
-      const log = await readFile(registry.logFile, "utf8");
-      const lines = log.split("\n").filter((line) => line.startsWith('{"route":"pushed_'));
-      const found = lines.map((line) => JSON.parse(line));
-      if (isEnough(found)) return found;
-      assert.ok(Date.now() < deadline, log);
-    }
-  }
-
-  const PROGRAMS = {
-    crane: { login: ["auth", "login", "--username", "anybody", "--password"], copy: ["copy"], digest: ["digest"] },
-    regctl: { login: ["registry", "login", "--user", "anybody", "--pass"], copy: ["image", "copy"], digest: ["manifest", "head"] },
-  };
-
-  for (const [program, { login, copy, digest }] of Object.entries(PROGRAMS)) {
-    for (const source of ["providers/acme/hello", "modules/acme/greeting/local"]) {
-      test(`${program} mounts the blobs of ${source} without a warning or an unfinished upload (11.5)`, { skip: unlessUsable(program) }, async (t) => {
-        const { home, env, calls, password } = await user(t, registry);
-        const call = calls(program);
-        await call(...login, password, registry.host);
-        const [from, to] = [source, `${program}/${source}`].map((name) => `${registry.host}/${name}:1.0.0`);
-        const manifests = (lines) => lines.filter(({ route, method }) => route === "pushed_manifest" && method === "PUT").length;
-        const earlier = await pushes(() => true);
-        const { output } = await runs(program, [...copy, from, to], { env, cwd: home });
-        assert.doesNotMatch(output, /warn/i);
-        assert.equal(await call(...digest, to), await call(...digest, from));
-        // An index and the manifests of two platforms, or the manifest of a module.
-        const wanted = manifests(earlier) + (source.startsWith("providers") ? 3 : 1);
-        const lines = (await pushes((lines) => manifests(lines) >= wanted)).slice(earlier.length);
-        // regctl sends its first request without its token.
-        const answered = lines.filter(({ route, status }) => route === "pushed_upload" && status !== 401);
-        const uploads = answered.map(({ method, status }) => `${method} ${status}`);
-        assert.ok(uploads.length >= 1, JSON.stringify(lines));
-        assert.deepEqual(uploads, uploads.map(() => "POST 201"));
-      });
-    }
-  }
-});

@@ -4,8 +4,8 @@ import { mkdtemp, readFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import { sha256 } from "../support/archives.mjs";
-import { usingModule, usingProvider, withEachClient } from "../support/client.mjs";
-import { onlyLinux, unlessUsable, useTlsRegistry } from "../support/oci.mjs";
+import { onlyLinux, usingModule, usingProvider, withEachClient } from "../support/client.mjs";
+import { unlessUsable, useTlsRegistry } from "../support/oci.mjs";
 import { runs } from "../support/programs.mjs";
 import { inBothModes } from "../support/registry.mjs";
 import { ELSEWHERE, HERE, mirrored, module, provider, saying } from "../support/releases.mjs";

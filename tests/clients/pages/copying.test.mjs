@@ -1,15 +1,12 @@
 // The texts that readers copy from pages, pasted into real clients.
 import assert from "node:assert/strict";
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, writeFile } from "node:fs/promises";
 import { delimiter, join } from "node:path";
-import tls from "node:tls";
 
 import { cliDir } from "../../../scripts/build.mjs";
-import { sha256 } from "../support/archives.mjs";
 import { unlessBrowser, useBrowser, useVisitor } from "../support/browser.mjs";
 import { MODULE, PROVIDER, publishCatalogue } from "../support/catalogue.mjs";
 import { withEachClient } from "../support/client.mjs";
-import { unlessUsable } from "../support/oci.mjs";
 import { runs } from "../support/programs.mjs";
 import { registryOf, useRegistry } from "../support/registry.mjs";
 import { scratch } from "../support/scratch.mjs";
@@ -17,9 +14,6 @@ import { before, describe, test } from "../support/testing.mjs";
 
 /** Clients find the registry by discovery, over TLS; Go reads SSL_CERT_FILE on Linux only. */
 const skip = process.platform === "linux" ? unlessBrowser() : "SSL_CERT_FILE works on Linux only";
-
-/** The program with the library that OpenTofu and ORAS read OCI with. */
-const ORAS = "oras-go-client";
 
 const DOCUMENT = `/providers/${PROVIDER}/1.1.0/docs/resources/part`;
 
@@ -31,7 +25,6 @@ describe("a copied text", { skip }, () => {
   const browser = useBrowser();
   const visitor = useVisitor(browser, registry);
   before(async () => {
-    tls.setDefaultCACertificates([await readFile(registry.env.SSL_CERT_FILE, "utf8")]);
     await publishCatalogue(registry, directory);
   }, "publishing");
 
@@ -67,17 +60,6 @@ describe("a copied text", { skip }, () => {
     await block.first().locator("button").click();
     await page.waitForFunction(() => document.getElementById("page-live").textContent === "Copied");
     assert.equal(await clipboard(page), 'resource "widget_part" "example" {\n  name = "cog"\n}\n');
-  });
-
-  test("of a module for OCI is the address at which OpenTofu's library finds it", { skip: unlessUsable(ORAS) }, async () => {
-    for (const path of [`/modules/${MODULE}/1.2.0`, "/modules/acme/old/aws/1.0.0"]) {
-      const call = await copied(await opened(path, "OCI"), "the module call");
-      const [, host, repository, tag] = /source = "oci:\/\/([^/]+)\/([^"?]+)\?tag=([^"]+)"/.exec(call) ?? assert.fail(call);
-      const file = join(directory, `${tag}.zip`);
-      const env = { ...process.env, SSL_CERT_FILE: registry.env.SSL_CERT_FILE };
-      const { stdout } = await runs(ORAS, ["module", host, repository, tag, file], { env });
-      assert.equal(sha256(await readFile(file)), JSON.parse(stdout).seen.blob.replace("sha256:", ""));
-    }
   });
 
   test("has no button without JavaScript", async () => {

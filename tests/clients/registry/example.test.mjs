@@ -1,7 +1,7 @@
 // The first steps of README's readers: the examples, published by the `terrace` command and used by the real
 // clients.
 import assert from "node:assert/strict";
-import { appendFile, cp, readFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import { buildExamples } from "../../../examples/build.mjs";
@@ -16,9 +16,6 @@ import { before, describe, test } from "../support/testing.mjs";
 
 /** Only this file is used: `.terraform` and the lock file may exist, from trying the examples. */
 const CONSUMER = join(root, "examples", "consumer", "main.tf");
-
-/** The exit codes in the help of `terrace`. */
-const EXIT = { refused: 3, conflict: 4, notAllowed: 5 };
 
 describe("the examples", () => {
   inBothModes((mode) => {
@@ -82,32 +79,6 @@ describe("the examples", () => {
         assert.equal(code, 0, output);
         assert.deepEqual(answer.documentation, expected);
       }
-    });
-
-    test("publishing other bytes as the same version fails with a conflict", async (t) => {
-      const changed = scratch(t);
-      await cp(examples.moduleDir, changed, { recursive: true });
-      await appendFile(join(changed, "main.tf"), "\n# changed\n");
-      const { code, output } = await terrace(["publish", "module", changed, ...publishModule.slice(3)]);
-      assert.equal(code, EXIT.conflict, output);
-    });
-
-    test("a wrong token publishes nothing", async () => {
-      const args = [...publishModule.slice(0, -1), "9.9.9"];
-      assert.equal((await terrace(args, { token: "wrong-wrong-wrong" })).code, EXIT.notAllowed);
-      assert.equal((await registry.request(`/v1/modules/${examples.moduleAddress}/9.9.9/download`)).status, 404);
-    });
-
-    test("a dry run publishes nothing", async () => {
-      const { code, output } = await terrace([...publishModule.slice(0, -1), "9.9.9", "--dry-run"]);
-      assert.equal(code, 0, output);
-      assert.equal((await registry.request(`/v1/modules/${examples.moduleAddress}/9.9.9/download`)).status, 404);
-    });
-
-    test("a provider of a namespace without a key is refused", async () => {
-      const { code, output } = await terrace([...publishProvider.slice(0, -1), "stranger"]);
-      assert.equal(code, EXIT.refused, output);
-      assert.match(output, /terrace key add stranger/);
     });
   });
 });

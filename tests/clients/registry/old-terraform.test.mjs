@@ -1,13 +1,10 @@
 // Terraform 1.5.7, whose OpenPGP library does not support Ed25519 keys. The example has its own test, with
 // its RSA key.
 import assert from "node:assert/strict";
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import tls from "node:tls";
 
-import { RSA } from "../../../examples/packaging/signing-key.mjs";
-import { usingModule, usingProvider, withOldTerraform } from "../support/client.mjs";
-import { onlyLinux } from "../support/oci.mjs";
+import { RSA } from "../support/signing-key.mjs";
+import { networkMirror, onlyLinux, usingModule, usingProvider, withOldTerraform } from "../support/client.mjs";
 import { inBothModes, useRegistry } from "../support/registry.mjs";
 import { HERE, module, provider, saying } from "../support/releases.mjs";
 import { scratch } from "../support/scratch.mjs";
@@ -20,7 +17,6 @@ withOldTerraform((client) => inBothModes((mode) => {
   let host;
 
   before(async () => {
-    tls.setDefaultCACertificates([await readFile(registry.env.SSL_CERT_FILE, "utf8")]);
     host = new URL(registry.url).host;
     for (const [namespace, kind] of [["rsa", RSA], ["ed25519"]]) {
       const key = await newKey(join(directory, namespace), kind);
@@ -33,7 +29,7 @@ withOldTerraform((client) => inBothModes((mode) => {
   const workspace = (t, text, config = "") =>
     client.workspace(t, registry, { "main.tf": text }, { config, env: { SSL_CERT_FILE: registry.env.SSL_CERT_FILE } });
 
-  const mirror = () => `provider_installation {\n  network_mirror {\n    url = "${registry.url}/mirror/"\n  }\n}\n`;
+  const mirror = () => networkMirror(registry);
 
   describe("by hostname and network mirror", { skip: onlyLinux }, () => {
     test("a provider signed by an RSA key is installed, and again from the lock file", async (t) => {

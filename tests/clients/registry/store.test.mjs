@@ -1,11 +1,17 @@
 // `terrace serve` in several processes over one object store.
-import { startS3 } from "../../../scripts/lib/s3-server.mjs";
 import { unlessOnPath } from "../support/programs.mjs";
 import { defineSharedStore } from "../support/shared-store.mjs";
+import { startAzure, startGateway, startS3 } from "../support/stores.mjs";
 import { describe, test } from "../support/testing.mjs";
 
-const skip = unlessOnPath("moto");
+const STORES = [
+  { name: "a bucket in memory", program: "moto", start: startS3 },
+  { name: "a container of Azure", program: "azurite", start: startAzure, options: { scheme: "az", presigns: false } },
+  { name: "a bucket over files", program: "versitygw", start: startGateway },
+];
 
-describe("processes over one store", { skip }, () => defineSharedStore(startS3));
-
-if (skip) test("processes over one store serve one registry", { skip }, () => {});
+for (const { name, program, start, options } of STORES) {
+  const skip = unlessOnPath(program);
+  describe(`processes over ${name}`, { skip }, () => defineSharedStore(start, options));
+  if (skip) test(`processes over ${name} serve one registry`, { skip }, () => {});
+}

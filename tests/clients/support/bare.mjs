@@ -5,7 +5,6 @@ import { join } from "node:path";
 
 import { npmPrograms } from "../../../scripts/lib/npm.mjs";
 import { onPath } from "../../../scripts/lib/run.mjs";
-import { MARK } from "../../../scripts/lib/test-files.mjs";
 
 /** Variables that the network of this machine may need. */
 const OF_NETWORK = /^(https?_proxy|no_proxy|node_extra_ca_certs|ssl_cert_(file|dir)|npm_config_(registry|cafile))$/i;
@@ -22,7 +21,7 @@ export async function bareEnvironment(directory) {
     await writeFile(join(bin, name), `#!/bin/sh\nexec node '${script}' "$@"\n`, { mode: 0o755 });
   }
   for (const name of PROGRAMS) if (onPath(name)) await symlink(onPath(name), join(bin, name));
-  const kept = Object.entries(process.env).filter(([name]) => name === MARK || OF_NETWORK.test(name));
+  const kept = Object.entries(process.env).filter(([name]) => OF_NETWORK.test(name));
   return {
     ...Object.fromEntries(kept),
     PATH: bin,

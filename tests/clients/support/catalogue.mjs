@@ -11,7 +11,7 @@ export const PROVIDER = "acme/widget";
 export const MODULE = "acme/network/aws";
 
 /** The reasons of the statuses, which pages show. */
-export const REASONS = {
+const REASONS = {
   deprecated: "use acme/network/aws instead",
   withdrawn: "it was built from the wrong commit",
   revoked: "it deletes networks",
@@ -77,6 +77,7 @@ function moduleFiles(inputs) {
     "variables.tf": `${variables.join("\n")}\nvariable "size" {\n  type        = number\n  default     = 3\n  description = "How many."\n}\n`,
     "outputs.tf": 'output "says" {\n  value       = "a network of ${var.name}"\n  description = "What it is."\n}\n',
     "modules/endpoints/README.md": "# Endpoints\n\nOnly the endpoints.\n",
+    "modules/endpoints/outputs.tf": Array.from({ length: 13 }, (_, at) => `output "address_${at}" {\n  value = ${at}\n}\n`).join("\n"),
     "modules/endpoints/main.tf": 'variable "zone" {\n  type    = string\n  default = "a"\n}\n\noutput "zone" {\n  value = var.zone\n}\n',
     "examples/simple/README.md": "# Simple\n\nThe smallest network.\n",
     "examples/simple/main.tf": 'module "network" {\n  source = "../.."\n  name   = "simple"\n}\n',
@@ -147,6 +148,7 @@ export const PAGES = {
   "a submodule": { path: `/modules/${MODULE}/1.2.0/submodules/endpoints` },
   "an example": { path: `/modules/${MODULE}/1.2.0/examples/simple` },
   "the versions of a module": { path: `/modules/${MODULE}/versions`, shows: "revoked" },
+  "what uses a provider": { path: `/providers/${PROVIDER}/used-by` },
   "the choice of two versions": { path: `/modules/${MODULE}/compare` },
   "a comparison of two versions of a module": { path: `/modules/${MODULE}/compare/1.0.0...1.2.0`, shows: "owner" },
   "a comparison of two versions of a provider": { path: `/providers/${PROVIDER}/compare/1.0.0...1.1.0` },

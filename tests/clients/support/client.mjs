@@ -65,10 +65,16 @@ export class Client {
   }
 }
 
-/** Maps HOST to a registry without TLS. */
-function hostBlock({ url, services }) {
-  const lines = Object.entries(services).map(([name, path]) => `    "${name}" = "${new URL(path, url)}"\n`);
-  return `host "${HOST}" {\n  services = {\n${lines.join("")}  }\n}\n`;
+/** The `skip` option of a test whose client trusts a CA of one's own: Go reads SSL_CERT_FILE on Linux; on other systems it uses the system's CAs. */
+export const onlyLinux = process.platform === "linux" ? false : "SSL_CERT_FILE works on Linux only";
+
+/** A CLI configuration that installs all providers from the network mirror of a registry. */
+export const networkMirror = ({ url }) => `provider_installation {\n  network_mirror {\n    url = "${url}/mirror/"\n  }\n}\n`;
+
+/** A CLI configuration that maps a hostname to a registry, without a sign-in. */
+export function hostBlock({ url, services }, name = HOST) {
+  const lines = Object.entries(services).filter(([, path]) => typeof path === "string").map(([service, path]) => `    "${service}" = "${new URL(path, url)}"\n`);
+  return `host "${name}" {\n  services = {\n${lines.join("")}  }\n}\n`;
 }
 
 /** Returns an environment without this user's own configuration, credentials and caches. */

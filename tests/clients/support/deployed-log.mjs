@@ -46,7 +46,7 @@ export async function followLog(cleanup, { worker, file, request }) {
 const endOf = async (file) => (await readFile(file, "utf8")).slice(-END_CHARACTERS).trim() || "(none)";
 
 /** Returns the lines that the request with this ray wrote; `undefined` if it is not in the log. */
-export function linesIn(log, ray) {
+function linesIn(log, ray) {
   const events = [...log.matchAll(DOCUMENT)].map(([text]) => JSON.parse(text));
   const found = events.find(({ event }) => event?.request?.headers?.["cf-ray"]?.split("-")[0] === ray);
   return found?.logs.flatMap(({ message }) => message).filter((line) => typeof line === "string");

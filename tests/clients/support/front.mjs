@@ -1,9 +1,5 @@
 // A front for a real registry that counts its requests, and misbehaves on demand.
-import { once } from "node:events";
-import { readFile } from "node:fs/promises";
-import { createServer } from "node:https";
-
-import { ensureCertificates } from "../../../scripts/lib/tls.mjs";
+import { serveTls } from "./tls-server.mjs";
 
 /**
  * Opens a front for the registry at `target`, whose own URLs also go through it.
@@ -12,16 +8,13 @@ import { ensureCertificates } from "../../../scripts/lib/tls.mjs";
  * a function that changes the bytes of the registry's answer.
  */
 export async function openFront(target, directory) {
-  const { key, cert, ca } = await ensureCertificates(directory);
-  const front = { ca, asked: [], answers: () => false, stop: () => stop(server) };
-  const server = createServer({ key: await readFile(key), cert: await readFile(cert) }, (request, response) => {
+  const front = { asked: [], answers: () => false };
+  const server = await serveTls(directory, (request, response) => {
     front.asked.push(request.url);
     const own = front.answers(request.url, response);
     if (own !== true) forward(front, target, request.url, response, own || ((bytes) => bytes));
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  front.url = `https://127.0.0.1:${server.address().port}`;
+  Object.assign(front, server);
   front.count = (what) => front.asked.filter((path) => path.includes(what)).length;
   return front;
 }
@@ -34,9 +27,4 @@ async function forward(front, target, path, response, change) {
   bytes = change(bytes);
   response.writeHead(answer.status, { "content-type": type, "content-length": bytes.length });
   response.end(bytes);
-}
-
-function stop(server) {
-  server.closeAllConnections();
-  server.close();
 }

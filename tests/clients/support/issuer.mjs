@@ -3,10 +3,10 @@
 import { generateKeyPairSync, randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { readFile } from "node:fs/promises";
-import { createServer, request } from "node:https";
+import { request } from "node:https";
 import { buffer } from "node:stream/consumers";
 
-import { ensureCertificates } from "../../../scripts/lib/tls.mjs";
+import { serveTls } from "./tls-server.mjs";
 
 /** The lifetime of a job's token in seconds, which equals GitHub's. */
 const JOB_SECONDS = 300;
@@ -22,26 +22,17 @@ const JOB_SECONDS = 300;
  * true. `asked` contains the paths of all requests.
  */
 export async function openIssuer({ directory, jobs = {}, configuration = {} }) {
-  const { key, cert, ca } = await ensureCertificates(directory);
-  const server = createServer({ key: await readFile(key), cert: await readFile(cert) });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const issuer = {
-    url: `https://127.0.0.1:${server.address().port}`,
-    ca,
-    asked: [],
-    answers: () => false,
-    stop: () => stop(server),
-  };
-  const secrets = new Map(Object.keys(jobs).map((job) => [job, randomBytes(16).toString("hex")]));
-  const own = typeof configuration === "function" ? configuration(issuer.url) : configuration;
-  const provider = await newProvider(issuer.url, jobs, secrets, own);
-  const handle = provider.callback();
-  server.on("request", (incoming, response) => {
+  let handle;
+  const server = await serveTls(directory, (incoming, response) => {
     issuer.asked.push(incoming.url);
     if (issuer.answers(incoming.url, response) !== true) handle(incoming, response);
   });
-  const trusted = await readFile(ca, "utf8");
+  const issuer = { ...server, asked: [], answers: () => false };
+  const secrets = new Map(Object.keys(jobs).map((job) => [job, randomBytes(16).toString("hex")]));
+  const own = typeof configuration === "function" ? configuration(issuer.url) : configuration;
+  const provider = await newProvider(issuer.url, jobs, secrets, own);
+  handle = provider.callback();
+  const trusted = await readFile(issuer.ca, "utf8");
   issuer.tokenOf = (job, audience) => tokenOf(issuer.url, trusted, { job, secret: secrets.get(job), audience });
   return issuer;
 }
@@ -95,9 +86,4 @@ async function tokenOf(url, ca, { job, secret, audience }) {
   const text = (await buffer(response)).toString();
   if (response.statusCode !== 200) throw new Error(`the issuer answers ${response.statusCode}: ${text}`);
   return JSON.parse(text).access_token;
-}
-
-function stop(server) {
-  server.closeAllConnections();
-  server.close();
 }

@@ -1,13 +1,12 @@
 // Clients of the Model Context Protocol: each lists the tools, calls some, and reads a resource.
 import { once } from "node:events";
 import { request } from "node:http";
+import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { pathToFileURL } from "node:url";
 
 import { cli } from "../../../scripts/build.mjs";
-import { CLIENTS } from "../../../scripts/lib/clients.mjs";
-import { packagedNode } from "../../../scripts/lib/npm.mjs";
-import { run, runs, unlessOnPath } from "./programs.mjs";
+import { find, unlessOnPath } from "./programs.mjs";
 
 /** The names of the tools, in the order of the list. */
 export const TOOLS = [
@@ -18,6 +17,8 @@ export const TOOLS = [
   "find_type",
   "list_versions",
   "compare_versions",
+  "check_versions",
+  "list_callers",
   "how_to_authenticate",
 ];
 
@@ -30,7 +31,7 @@ const packageName = (name) => `@modelcontextprotocol/${name}`;
 /** The `skip` option of a test that needs a client from npm. */
 export const unlessInstalled = (name) => unlessOnPath(packageName(name));
 
-const fileOf = (name, ...segments) => CLIENTS[packageName(name)].file(...segments);
+const fileOf = (name, ...segments) => join(find(packageName(name)), ...segments);
 
 /**
  * Sends a message of the newest revision, without a library, and returns its result. With a `host`, the registry is asked by
@@ -184,25 +185,4 @@ async function report(client, revision, calls) {
   } finally {
     await client.close();
   }
-}
-
-/** Uses the Go SDK. */
-export async function withGo(revision, { url, token, command, args, env }, calls) {
-  const target = url ? [url, ...(token ? [token] : [])] : ["--", command, ...args];
-  const { stdout } = await runs("mcp-go-client", [revision, ...target], { env, input: Buffer.from(JSON.stringify(calls)) });
-  return JSON.parse(stdout.toString());
-}
-
-/** Uses the command line of the inspector once, and returns the result. */
-export async function inspect(era, { url, token, command, args, env }, ...words) {
-  const script = fileOf("inspector", "clients", "launcher", "build", "index.js");
-  const header = token ? ["--header", `Authorization: Bearer ${token}`] : [];
-  // It gives a program only the variables that it is told.
-  const variables = Object.entries(env ?? {}).filter(([name]) => /^TERRACE_|^SSL_CERT_/.test(name));
-  const told = variables.flatMap(([name, value]) => ["-e", `${name}=${value}`]);
-  const target = url ? [url, "--transport", "http", ...header] : [command, ...args, ...told];
-  const options = ["--cli", ...target, "--protocol-era", era, "--format", "json", ...words];
-  const { code, stdout, output } = await run(packagedNode, [script, ...options], { env });
-  if (code !== 0) throw new Error(`the inspector ends with ${code}: ${output}`);
-  return JSON.parse(stdout.toString()).result;
 }

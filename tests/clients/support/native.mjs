@@ -1,7 +1,7 @@
 // Registries that `terrace serve` runs, whatever the host of the other tests.
 import { startNativeServer } from "../../../scripts/native-server.mjs";
 import { newSecrets } from "../../../scripts/server.mjs";
-import { Registry } from "./registry.mjs";
+import { Registry, trustCa } from "./registry.mjs";
 import { scratch } from "./scratch.mjs";
 import { before, cleanupOf } from "./testing.mjs";
 
@@ -33,6 +33,7 @@ class NativeRegistry extends Registry {
     const options = typeof this.#options === "function" ? await this.#options() : this.#options;
     const own = { secrets: this.#secrets, stateDir: this.#stateDir };
     Object.assign(this, await startNativeServer(this.#cleanup, { ...own, ...options, ...at }));
+    if (options.https) await trustCa(this.env.SSL_CERT_FILE);
   }
 
   async restart(at) {

@@ -1,6 +1,7 @@
 // A registry to test with, and publishing as the admin API's documentation describes it.
-import { rm, writeFile } from "node:fs/promises";
+import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import tls from "node:tls";
 
 import { adminOf, publishRelease } from "../../../scripts/lib/publisher.mjs";
 import { startNativeServer } from "../../../scripts/native-server.mjs";
@@ -45,7 +46,17 @@ export const registryOf = (t, options) => startRegistry(cleanupOf(t), options);
 async function startRegistry(cleanup, { mode = "presigned", ...options }) {
   const presign = mode === "presigned";
   const server = isNative ? startNativeServer(cleanup, options) : startServer(cleanup, { ...options, presign });
-  return Object.assign(new Registry(), await server);
+  const registry = Object.assign(new Registry(), await server);
+  if (options.https) await trustCa(registry.env.SSL_CERT_FILE);
+  return registry;
+}
+
+const authorities = new Set();
+
+/** Lets requests of this process trust the CAs in a file, besides those of earlier calls. */
+export async function trustCa(file) {
+  authorities.add(await readFile(file, "utf8"));
+  tls.setDefaultCACertificates([...authorities]);
 }
 
 /** A running registry, with its properties and requests to it. */

@@ -1,15 +1,14 @@
 // The environment of a sign-in: an OpenID Connect provider with accounts, a browser, and a terminal.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { createHmac, generateKeyPairSync, randomBytes } from "node:crypto";
+import { generateKeyPairSync, randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
-import { createServer } from "node:https";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { ensureCertificates } from "../../../scripts/lib/tls.mjs";
 import { find, unlessOnPath } from "./programs.mjs";
+import { serveTls } from "./tls-server.mjs";
 
 const PATIENCE_MS = 30_000;
 
@@ -28,12 +27,9 @@ export function unlessSignInWorks() {
  */
 export async function openProvider(registryUrl, directory, people = {}) {
   const { default: OidcProvider } = await quietly(() => import("oidc-provider"));
-  const { key, cert, ca } = await ensureCertificates(directory);
   let answer;
-  const server = createServer({ key: await readFile(key), cert: await readFile(cert) }, (...args) => answer(...args));
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const issuer = `https://localhost:${server.address().port}`;
+  const { port, ca, stop } = await serveTls(directory, (...args) => answer(...args));
+  const issuer = `https://localhost:${port}`;
   const secret = randomBytes(24).toString("base64url");
   const provider = await quietly(() => new OidcProvider(issuer, settings(registryUrl, secret, people)));
   answer = provider.callback();
@@ -41,10 +37,7 @@ export async function openProvider(registryUrl, directory, people = {}) {
     ca,
     issuer,
     vars: { TERRACE_LOGIN_ISSUER: issuer, TERRACE_LOGIN_CLIENT_ID: CLIENT_ID, TERRACE_LOGIN_CLIENT_SECRET: secret },
-    stop: () => {
-      server.closeAllConnections();
-      server.close();
-    },
+    stop,
   };
 }
 
@@ -178,35 +171,4 @@ async function until(isSo, told) {
     assert.ok(Date.now() < deadline, told());
     await sleep(50);
   }
-}
-
-/** Seals a text as the registry does, so that tests can create expired ones. `expires` is in seconds since 1970. */
-export function sealed(adminToken, purpose, expires, lines) {
-  const key = createHmac("sha256", adminToken).update("terrace sign-in 1").digest();
-  const fields = Buffer.from([expires, ...lines].join("\n")).toString("base64url");
-  const mac = createHmac("sha256", key).update(`${purpose}\n${fields}`).digest("base64url");
-  return `${fields}.${mac}`;
-}
-
-/**
- * Opens a front for the registry's token endpoint that sends each request of a terminal to the registry twice
- * and returns the second answer, like an attacker who replays a code. `answers` has both.
- */
-export async function openRepeater(registryUrl, directory) {
-  const { key, cert, ca } = await ensureCertificates(directory);
-  const answers = [];
-  const server = createServer({ key: await readFile(key), cert: await readFile(cert) }, async (request, response) => {
-    const body = Buffer.concat(await Array.fromAsync(request));
-    const headers = { "content-type": request.headers["content-type"] };
-    for (const _ of [1, 2]) {
-      const answer = await fetch(`${registryUrl}/oauth/token`, { method: "POST", headers, body });
-      answers.push({ status: answer.status, json: await answer.json() });
-    }
-    response.writeHead(answers[1].status, { "content-type": "application/json" });
-    response.end(JSON.stringify(answers[1].json));
-  });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const stop = () => (server.closeAllConnections(), server.close());
-  return { ca, answers, stop, url: `https://127.0.0.1:${server.address().port}/token` };
 }

@@ -1,5 +1,5 @@
 // Signing keys for tests of other features.
-import { ED25519, signingKey } from "../../../examples/packaging/signing-key.mjs";
+import { ED25519, signingKey } from "./signing-key.mjs";
 
 /** Creates a key in `directory`; `sign` returns a signature in the form of the admin API. `kind` is that of `signingKey`. */
 export async function newKey(directory, kind = ED25519) {

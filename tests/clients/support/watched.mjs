@@ -6,9 +6,9 @@ import { join } from "node:path";
 import { temporaryDirectory } from "../../../scripts/lib/cleanup.mjs";
 import { openS3, s3Variables } from "../../../scripts/lib/local-s3.mjs";
 import { npmFile, root } from "../../../scripts/lib/paths.mjs";
-import { childrenOf } from "../../../scripts/lib/processes.mjs";
 import { freePort, newSecrets } from "../../../scripts/server.mjs";
 import { Inspector } from "./inspector.mjs";
+import { childrenOf } from "./processes.mjs";
 import { Registry } from "./registry.mjs";
 import { before, cleanupOf } from "./testing.mjs";
 
@@ -102,15 +102,6 @@ export class WatchedRegistry extends Registry {
    */
   watched() {
     return this.json("/.watched");
-  }
-
-  /** Returns the names of the operations of a request. */
-  async operationsOf(path, init) {
-    await this.watched();
-    const response = await this.request(path, init);
-    await response.arrayBuffer();
-    const { operations } = await this.watched();
-    return { status: response.status, operations: operations.map(({ name }) => name) };
   }
 
   /** Returns all indices as in KV: `{ key, text, metadata }`. */

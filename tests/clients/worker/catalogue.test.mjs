@@ -18,13 +18,15 @@ describe("the catalogue", () => {
     const lines = async () => {
       const indices = await registry.indices();
       const text = indices.find(({ key }) => key === "catalog/acme").text;
-      return text.split("\n").map((line) => JSON.parse(line)[0]);
+      // A header, the lines of packages, and an empty line.
+      const [, ...packages] = text.split("\n\n")[0].split("\n");
+      return packages.map((line) => JSON.parse(line)[0]);
     };
     const wanted = names.map((name) => `modules/acme/${name}/aws`).sort();
     assert.deepEqual(await lines(), wanted);
-    // The catalogue of all owners was built once, by the first of them.
+    // The catalogue of all owners is built in turns, of which five may follow each other.
     const { operations } = await registry.watched();
     const merged = operations.filter(({ name, key }) => name === "KV put" && key.startsWith("merged-catalog/"));
-    assert.equal(merged.length, 1);
+    assert.ok(merged.length >= 1 && merged.length <= 5, `${merged.length} rebuilds`);
   });
 });

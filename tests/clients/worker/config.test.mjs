@@ -1,10 +1,8 @@
 // The Worker's behaviour with an invalid configuration.
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
-import { join } from "node:path";
 
 import { newSecrets, startServer } from "../../../scripts/server.mjs";
-import { scratch } from "../support/scratch.mjs";
 import { cleanupOf, describe, test } from "../support/testing.mjs";
 import { WatchedRegistry } from "../support/watched.mjs";
 
@@ -29,13 +27,6 @@ describe("a misspelt setting", () => {
   test("fails a start with the nearest setting", async (t) => {
     const start = startServer(cleanupOf(t), { presign: false, vars: MISSPELT });
     await assert.rejects(start, { output: "configuration: TERRACE_ACESS is not a setting of Terrace; did you mean TERRACE_ACCESS?" });
-  });
-
-  test("is logged with the nearest setting, but without its value", async (t) => {
-    const stateDir = scratch(t);
-    await assert.rejects(startServer(cleanupOf(t), { stateDir, presign: false, vars: MISSPELT }), { message: new RegExp(TOLD) });
-    const log = await readFile(join(stateDir, "logs", "server.log"), "utf8");
-    assert.match(log, /configuration: TERRACE_ACESS is not a setting of Terrace; did you mean TERRACE_ACCESS\?/);
   });
 });
 

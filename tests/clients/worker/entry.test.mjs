@@ -1,7 +1,10 @@
-// The Worker's entry under faults, with a scripted machine and Worker.
+// The Worker's entry with a scripted machine and Worker: how it reads from KV, what it passes on, and what it does under faults.
 import assert from "node:assert/strict";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 
-import { importEntry } from "../support/entry.mjs";
+import { root } from "../../../scripts/lib/paths.mjs";
 import { scratch } from "../support/scratch.mjs";
 import { test } from "../support/testing.mjs";
 
@@ -10,7 +13,7 @@ const WASM = `
 export const told = { broken: [], asked: [] };
 export const machine = {};
 const call = (name) => (...args) => machine[name](...args);
-export const Machine = { start: call("start"), begin: call("begin"), finish: call("finish"), resume: call("resume") };
+export const Machine = { start: call("start"), begin: call("begin"), finish: call("finish"), finish_several: call("finish_several"), resume: call("resume") };
 const failed = (error) => {
   told.broken.push(error.message);
   throw error;
@@ -38,6 +41,21 @@ Worker.prototype.fetch = async function (request) {
   return new Response("the whole registry");
 };
 `;
+
+/** Imports the entry and the module with this source from a directory, in Node, which has no modules of the platform. */
+async function importEntry(directory, source) {
+  const entry = await readFile(join(root, "src", "platform", "entry.js"), "utf8");
+  const files = {
+    "index.mjs": entry.replace('"cloudflare:workers"', '"./workers.js"'),
+    "workers.js": "export class WorkerEntrypoint {}",
+    "wasm.js": source,
+    "package.json": '{"type":"module"}',
+  };
+  for (const [name, text] of Object.entries(files)) await writeFile(join(directory, name), text);
+  const load = (name) => import(pathToFileURL(join(directory, name)).href);
+  const [{ default: worker }, wasm] = [await load("index.mjs"), await load("wasm.js")];
+  return { worker, wasm };
+}
 
 const READ = `r${JSON.stringify({ ticket: 7, key: "key", options: { type: "stream", cacheTtl: 30 }, takes_range: false })}`;
 const CONTINUE = "c7";
@@ -177,4 +195,29 @@ test("a download is answered even if it cannot be counted", async (t) => {
   const { ask } = await entry(t, { begin: () => answer("an\nanswer") });
   const DOWNLOADS = { writeDataPoint: panics };
   assert.equal(await ask({ ...bindings(), DOWNLOADS }), "an\nanswer");
+});
+
+const OPTIONS = { type: "text", cacheTtl: 30 };
+
+/** The entry whose machine reads from KV. It notes the operations of KV, which find `found`, and the calls that finish them. */
+async function reading(t, key, found) {
+  const [reads, finished] = [[], []];
+  const finish = (name) => (...call) => finished.push([name, ...call]) && answer("done");
+  const begin = () => `r${JSON.stringify({ ticket: 7, key, options: OPTIONS, takes_range: false })}`;
+  const { ask } = await entry(t, { begin, finish: finish("finish"), finish_several: finish("finish_several") });
+  assert.equal(await ask({ INDICES: { getWithMetadata: async (...read) => reads.push(read) && found } }), "done");
+  assert.deepEqual(reads, [[key, OPTIONS]]);
+  return finished[0];
+}
+
+test("one key is read by one operation, and its bytes and metadata are passed on", async (t) => {
+  const value = new TextEncoder().encode("text").buffer;
+  const [name, ticket, metadata, bytes] = await reading(t, "one", { value, metadata: { etag: "e" } });
+  assert.deepEqual([name, ticket, metadata, [...bytes]], ["finish", 7, '{"etag":"e"}', [...new Uint8Array(value)]]);
+});
+
+test("several keys are read by one operation, and passed on in their order with nulls for an absent one", async (t) => {
+  const [three, one] = [{ value: "3", metadata: { etag: "3" } }, { value: "1", metadata: null }];
+  const [name, ticket, found] = await reading(t, ["one", "two", "three"], new Map([["three", three], ["one", one]]));
+  assert.deepEqual([name, ticket, JSON.parse(found)], ["finish_several", 7, [["1", null], [null, null], ["3", { etag: "3" }]]]);
 });

@@ -5,7 +5,7 @@ import { connect, createServer } from "node:net";
 import { join } from "node:path";
 
 import { cli } from "../../../scripts/build.mjs";
-import { startGateway } from "../../../scripts/lib/s3-gateway.mjs";
+import { startGateway } from "../support/stores.mjs";
 import { HOST, installedClients, usingModule, usingProvider } from "../support/client.mjs";
 import { run, unlessOnPath } from "../support/programs.mjs";
 import { MODES } from "../support/registry.mjs";
@@ -16,7 +16,7 @@ import { newKey } from "../support/signing.mjs";
 import { before, cleanupOf, describe, test } from "../support/testing.mjs";
 import { WatchedRegistry } from "../support/watched.mjs";
 
-/** In milliseconds: the time within which a change takes effect everywhere, as docs/operating.md states it, and a pause. */
+/** In milliseconds: the time within which a change takes effect everywhere, as docs/outage.md states it, and a pause. */
 const EFFECT_MS = 60_000;
 const PAUSE_MS = 500;
 

@@ -24,8 +24,8 @@ test("a lost KV namespace is rebuilt by the cron, and by a reindex", async (t) =
   };
   await fill(registry, await newKey(scratch(t)));
   const wanted = await answers(registry);
-  // The index of revocations does not exist yet: the first read creates it. The merged catalogue is rebuilt at most once a
-  // minute.
+  // The index of revocations does not exist yet: the first read creates it. The merged catalogue waits for its
+  // turn.
   const whole = await does(registry, "reindex");
   assert.deepEqual(whole.rewritten.filter((name) => !["revocations", "merged-catalog/1"].includes(name)), []);
 

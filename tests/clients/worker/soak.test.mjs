@@ -140,7 +140,7 @@ describe(`a registry under mixed load for ${SECONDS} seconds`, () => {
   test("has lost nothing: indices match the facts, archives match their digests, and the audit log is complete", async () => {
     for (const [address, versions] of published) assert.deepEqual(new Set(await listed(address)), new Set(versions));
     const rewritten = (await walk("/admin/v1/reindex")).flatMap((step) => [...step.rewritten, ...step.removed, ...step.failed]);
-    // The merged catalogue is rebuilt at most once a minute.
+    // The merged catalogue waits for its turn.
     assert.deepEqual(rewritten.filter((name) => name !== "merged-catalog/1"), []);
     const env = { ...process.env, TERRACE_URL: registry.url, TERRACE_TOKEN: registry.secrets.adminToken };
     for (const args of [["verify"], ["audit", "--verify"]]) {

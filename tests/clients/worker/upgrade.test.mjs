@@ -1,7 +1,7 @@
 // Two versions of the Worker over one state: an upgrade, and the way back.
 //
-// TERRACE_OLDER_WORKER names the directory of an older built Worker, such as that of the last release, which
-// scripts/release/older.mjs fetches. Without it, the same Worker is stopped and started, and only the steps are tested.
+// TERRACE_OLDER_WORKER names the directory of an older built Worker, such as that of the last release, which CI fetches. Without it,
+// the same Worker is stopped and started, and only the steps are tested.
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";

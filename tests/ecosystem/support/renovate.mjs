@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 import { packagedNode } from "../../../scripts/lib/npm.mjs";
-import { RENOVATE } from "../../../scripts/lib/renovate.mjs";
+import { RENOVATE } from "../../../scripts/lib/clients.mjs";
 import { runs } from "../../clients/support/programs.mjs";
 import { scratch } from "../../clients/support/scratch.mjs";
 
@@ -62,7 +62,7 @@ class Checkout {
   async lookUp() {
     const report = join(this.#home, "report.json");
     const reporting = ["--report-type=file", `--report-path=${report}`];
-    await this.#runs(RENOVATE.file("dist", "renovate.js"), "--platform=local", "--dry-run=lookup", ...reporting);
+    await this.#runs(join(RENOVATE.find(), "dist", "renovate.js"), "--platform=local", "--dry-run=lookup", ...reporting);
     const { repositories } = JSON.parse(await readFile(report, "utf8"));
     return Object.values(repositories).flatMap(({ packageFiles = {} }) =>
       Object.values(packageFiles).flatMap((files) => files.flatMap(({ deps }) => deps)),

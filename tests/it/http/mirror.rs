@@ -1,4 +1,5 @@
-//! The provider network mirror, and the version lists of other origins.
+//! The provider network mirror, mirrored modules, and the version lists of other origins.
 
+mod modules;
 mod network;
 mod origins;

@@ -3,3 +3,4 @@
 mod addresses;
 mod headers;
 mod hosts;
+mod links;

@@ -2,7 +2,6 @@
 
 mod archives;
 mod discovery;
-mod fences;
 mod modules;
 mod providers;
 mod source;

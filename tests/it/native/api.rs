@@ -2,6 +2,7 @@
 
 mod access;
 mod answers;
+mod check;
 mod documents;
 pub(super) mod packages;
 mod search;

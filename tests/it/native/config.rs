@@ -22,8 +22,7 @@ fn a_registry_without_a_secret_has_no_admin_routes() {
     for authorization in ["Bearer ", "Bearer x", ""] {
         let sent = Sent::new("GET", "/admin/v1/namespaces/acme/keys")
             .header("authorization", authorization);
-        let response = registry.send(&sent).expect(404);
-        assert!(response.errors().contains("TERRACE_ADMIN_TOKEN"));
+        registry.send(&sent).refuses(404, "TERRACE_ADMIN_TOKEN");
     }
 }
 
@@ -36,16 +35,14 @@ fn a_registry_without_any_secret_serves_lists_and_names_the_settings_for_downloa
     registry
         .get(&format!("{}/versions", fixture.path()))
         .expect(200);
-    let response = registry
+    registry
         .get(&format!("{}/1.0.0/download/linux/amd64", fixture.path()))
-        .expect(500);
-    assert!(response.errors().contains("TERRACE_URL_SECRET"));
+        .refuses(500, "TERRACE_URL_SECRET");
 }
 
 #[test]
 fn worker_signed_urls_expire_after_their_lifetime() {
-    let memory = Memory::new();
-    let registry = Registry::in_memory(&memory, &[("TERRACE_URL_LIFETIME", "60")]);
+    let (memory, registry) = Registry::with_memory(&[("TERRACE_URL_LIFETIME", "60")]);
     let fixture = ProviderFixture::new("1.0.0");
     fixture.publish(&registry);
     let json = registry
@@ -55,8 +52,7 @@ fn worker_signed_urls_expire_after_their_lifetime() {
     memory.advance(60);
     registry.get(url).expect(200);
     memory.advance(1);
-    let response = registry.get(url).expect(403);
-    assert!(response.errors().contains("expired"));
+    registry.get(url).refuses(403, "expired");
 }
 
 /// Returns the text of a file of the repository.

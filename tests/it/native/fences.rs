@@ -80,8 +80,7 @@ struct Filled {
 
 impl Filled {
     fn new() -> Self {
-        let memory = Memory::new();
-        let registry = Registry::in_memory(&memory, &[]);
+        let (memory, registry) = Registry::with_memory(&[]);
         everything::fill(&registry);
         everything::describe(&memory);
         document_provider(&memory, "acme/widget", "1.0.0+b");
@@ -106,7 +105,7 @@ impl Filled {
             "/admin/v1/mirror/registry.example.com/acme/gadget/1.0.0".to_owned(),
             "/admin/v1/providers/acme/widget/1.0.0+b/documentation".to_owned(),
         ];
-        let reads = everything::reads().into_iter().map(|(_, path)| path);
+        let reads = everything::reads();
         let archives = self.archives();
         own.into_iter()
             .chain(reads)
@@ -118,15 +117,12 @@ impl Filled {
     /// Returns the URLs of archives of every kind.
     fn archives(&self) -> Vec<String> {
         let download = "/v1/providers/acme/widget/2.0.0-rc.1+b/download/linux/amd64";
-        let json = self.registry.get(download).expect(200).json();
+        let json = self.registry.read(download);
         let mut urls: Vec<String> = ["download_url", "shasums_url", "shasums_signature_url"]
             .iter()
             .map(|name| json[*name].as_str().unwrap().to_owned())
             .collect();
-        let blob = everything::reads()
-            .into_iter()
-            .filter(|(name, _)| ["oci_blob", "pushed_blob"].contains(name));
-        for (_, path) in blob {
+        for path in everything::reads().filter(|path| path.contains("/blobs/")) {
             let location = self.registry.get(&path).expect(307);
             urls.push(location.header("location").unwrap().to_owned());
         }

@@ -52,7 +52,7 @@ fn the_corpus_is_small() {
     let bytes: usize = all.map(|input| input.len()).sum();
     assert!(
         bytes < 300_000,
-        "{bytes} bytes: `npm run fuzz -- --minimise`"
+        "{bytes} bytes: minimise it with `cargo +nightly fuzz cmin TARGET`"
     );
 }
 

@@ -9,6 +9,7 @@ mod github;
 mod openid;
 mod redeem;
 mod roles;
+mod token_form;
 
 use serde_json::Value;
 

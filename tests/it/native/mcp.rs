@@ -28,56 +28,56 @@ fn names(list: &Value, field: &str) -> Value {
 }
 
 fn pairs() -> Vec<Pair> {
-    let addresses: fn(&Response) -> Value = |api| {
-        let results = api.json()["results"].as_array().unwrap().clone();
+    fn addresses(page: &Value) -> Value {
+        let results = page["results"].as_array().unwrap().iter();
         let address = |it: &Value| match it["type"] == "package" {
             true => it["address"].clone(),
             false => it["provider"]["address"].clone(),
         };
-        results.iter().map(address).collect()
-    };
+        results.map(address).collect()
+    }
     vec![
         Pair {
             name: "search",
             arguments: json!({ "query": "acme" }),
             path: "/api/v1/search?q=acme",
-            of_tool: |tool| names(&tool["results"], "address"),
-            of_api: addresses,
+            of_tool: addresses,
+            of_api: |api| addresses(&api.json()),
         },
         Pair {
             name: "search",
             arguments: json!({ "query": "vpc", "namespace": "acme" }),
             path: "/api/v1/search?q=vpc&namespace=acme",
-            of_tool: |tool| names(&tool["results"], "address"),
-            of_api: addresses,
+            of_tool: addresses,
+            of_api: |api| addresses(&api.json()),
         },
         Pair {
             name: "find_type",
             arguments: json!({ "name": "widget_thing" }),
             path: "/api/v1/search?q=widget_thing&kind=resource",
-            of_tool: |tool| names(&tool["types"], "provider"),
-            of_api: addresses,
+            of_tool: addresses,
+            of_api: |api| addresses(&api.json()),
         },
         Pair {
             name: "get_module",
             arguments: json!({ "address": "acme/vpc/aws", "version": "1.0.0" }),
             path: "/api/v1/modules/acme/vpc/aws/1.0.0",
-            of_tool: |tool| names(&tool["inputs"], "name"),
-            of_api: |api| names(&api.json()["module"]["root"]["inputs"], "name"),
+            of_tool: |tool| tool["details"]["module"]["root"]["inputs"].clone(),
+            of_api: |api| api.json()["module"]["root"]["inputs"].clone(),
         },
         Pair {
             name: "get_provider",
             arguments: json!({ "address": "acme/widget", "version": "1.0.0" }),
             path: "/api/v1/providers/acme/widget/1.0.0",
-            of_tool: |tool| names(&tool["platforms"], "os"),
-            of_api: |api| names(&api.json()["platforms"], "os"),
+            of_tool: |tool| tool["details"]["platforms"].clone(),
+            of_api: |api| api.json()["platforms"].clone(),
         },
         Pair {
             name: "get_provider",
             arguments: json!({ "address": MIRRORED, "version": "1.0.0" }),
             path: "/api/v1/mirror/registry.example.com/acme/widget/1.0.0",
-            of_tool: |tool| tool["published_at"].clone(),
-            of_api: |api| api.json()["published_at"].clone(),
+            of_tool: |tool| tool["details"].clone(),
+            of_api: |api| api.json(),
         },
         Pair {
             name: "get_docs",
@@ -97,8 +97,8 @@ fn pairs() -> Vec<Pair> {
             name: "list_versions",
             arguments: json!({ "address": "acme/widget" }),
             path: "/api/v1/providers/acme/widget",
-            of_tool: |tool| names(&tool["versions"], "version"),
-            of_api: |api| names(&api.json()["versions"], "version"),
+            of_tool: |tool| tool["details"].clone(),
+            of_api: |api| api.json(),
         },
         Pair {
             name: "compare_versions",
@@ -268,8 +268,7 @@ fn access_is_explained_with_the_names_of_this_registry() {
 
 /// Returns a registry with a documented provider and module, and a mirrored provider.
 fn documented() -> (Memory, Registry) {
-    let memory = Memory::new();
-    let registry = Registry::in_memory(&memory, &[]);
+    let (memory, registry) = Registry::with_memory(&[]);
     for version in ["1.0.0", "1.1.0"] {
         ProviderFixture::of("acme", "widget", version).publish(&registry);
         ModuleFixture::of("acme", version).publish(&registry);
@@ -356,6 +355,16 @@ fn each_tool_costs_as_many_operations_as_its_page() {
             json!({ "address": "acme/widget", "from": "1.0.0", "to": "1.1.0" }),
             &["KV get"],
         ),
+        (
+            "check_versions",
+            json!({ "packages": "acme/widget@1.0.0" }),
+            &["KV get"],
+        ),
+        (
+            "list_callers",
+            json!({ "address": "acme/vpc/aws" }),
+            &["KV get"],
+        ),
         ("how_to_authenticate", json!({}), &[]),
     ] {
         let sent = tool(name, &arguments);
@@ -421,7 +430,8 @@ fn an_answer_with_many_entries_is_read_in_pages_within_the_limit() {
         let arguments = json!({ "address": "acme/vpc/aws", "version": "1.0.0", "offset": offset });
         let answer = structured(&registry.send(&tool("get_module", &arguments)));
         assert!(answer.to_string().chars().count() < 27_000);
-        found.extend(names(&answer["inputs"], "name").as_array().unwrap().clone());
+        let root = &answer["details"]["module"]["root"];
+        found.extend(names(&root["inputs"], "name").as_array().unwrap().clone());
         offset = answer["next_offset"].clone();
     }
     let expected: Vec<Value> = inputs.iter().map(|it| it["name"].clone()).collect();

@@ -16,16 +16,9 @@ use serde_json::Value;
 
 use crate::support::Registry;
 use crate::support::faults::{Failure, Operations, at_each_write};
-use crate::support::memory::Memory;
 use crate::support::pushed::digest;
 
 const NAME: &str = "team/app";
-
-fn in_memory() -> (Memory, Registry) {
-    let memory = Memory::new();
-    let registry = Registry::in_memory(&memory, &[]);
-    (memory, registry)
-}
 
 /// Returns the paths of all reads of an artifact.
 fn paths(text: &str, tag: &str) -> Vec<String> {
@@ -49,7 +42,7 @@ fn break_everywhere<T>(
     holds: impl Fn(&Registry, &T),
 ) {
     at_each_write(at_least, |at, when| {
-        let (memory, registry) = in_memory();
+        let (memory, registry) = Registry::with_memory(&[]);
         let prepared = prepare(&registry);
         let fault = memory.fail(Operations::Writes, at, when, Failure::Error);
         let status = act(&registry, &prepared);

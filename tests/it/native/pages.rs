@@ -9,7 +9,6 @@ mod origin;
 
 use terrace_base::time::UnixTime;
 use terrace_core::index::about::About;
-use terrace_core::limits::CATALOG_SECONDS;
 use terrace_core::limits::SHOWN_VERSIONS;
 use terrace_core::model::package::Package;
 use terrace_core::model::status::{ReleaseState, ReleaseStatus};
@@ -20,7 +19,7 @@ use crate::support::described::{self, set_status};
 use crate::support::documentation::{Documentation, path_of};
 use crate::support::memory::Memory;
 use crate::support::people::{LOGIN, session};
-use crate::support::registry::{Response, Sent};
+use crate::support::registry::{CATALOG_SECONDS, Response, Sent};
 use crate::support::{MirrorFixture, ModuleFixture, ProviderFixture, Registry};
 
 const WIDGET: &str = "providers/hosted/acme/widget";
@@ -181,7 +180,7 @@ fn the_start_page_is_shown_without_lists_while_the_catalogue_is_rebuilt() {
     registry.merge_catalog();
     let page = registry.get("/").expect(200).text();
     assert!(page.contains("Recently published"), "{page}");
-    memory.advance(u64::from(CATALOG_SECONDS) + 1);
+    memory.advance(CATALOG_SECONDS);
     memory.lose_index("merged-catalog/1");
     let response = registry.get("/").expect(200);
     assert_eq!(response.header("cache-control"), Some("no-cache"));
@@ -212,7 +211,7 @@ fn the_page_of_an_error_shows_whether_its_reader_is_signed_in() {
     for path in [
         "/modules/acme/none/aws",
         "/modules/ACME!/x/y",
-        "/nothing/here",
+        "/nothing/here/at/all",
     ] {
         let page = as_reader(&registry, path).expect(404).text();
         assert!(
@@ -220,7 +219,7 @@ fn the_page_of_an_error_shows_whether_its_reader_is_signed_in() {
             "{path}: {page}"
         );
     }
-    for path in ["/modules/ACME!/x/y", "/nothing/here"] {
+    for path in ["/modules/ACME!/x/y", "/nothing/here/at/all"] {
         let page = registry.send(&opened(path)).expect(404).text();
         assert!(
             page.contains("Sign in") && !page.contains("Sign out"),

@@ -79,7 +79,7 @@ impl Pulling {
     }
 
     fn versions(&self, fixture: &MirrorFixture) -> Vec<String> {
-        let json = self.registry.get(&fixture.index()).expect(200).json();
+        let json = self.registry.read(&fixture.index());
         json["versions"]
             .as_object()
             .unwrap()
@@ -89,7 +89,7 @@ impl Pulling {
     }
 
     fn archives(&self, fixture: &MirrorFixture) -> Value {
-        let json = self.registry.get(&fixture.packages()).expect(200).json();
+        let json = self.registry.read(&fixture.packages());
         json["archives"].clone()
     }
 

@@ -212,9 +212,33 @@ const GROUPS: [&str; 16] = [
     "maintenance",
 ];
 
+/// The modules of the commands, lowest first.
+const COMMANDS: [&str; 14] = [
+    "error",
+    "random",
+    "clock",
+    "parallel",
+    "output",
+    "http",
+    "credentials",
+    "archive",
+    "source",
+    "profile",
+    "upstream",
+    "registry",
+    "args",
+    "commands",
+];
+
 #[test]
-fn the_groups_of_the_core_import_from_lower_ones_only() {
-    let source = root().join("crates/terrace-core/src");
+fn the_groups_of_the_core_and_of_the_commands_import_from_lower_ones_only() {
+    groups_import_from_lower_ones_only("terrace-core", &GROUPS);
+    groups_import_from_lower_ones_only("terrace-commands", &COMMANDS);
+}
+
+fn groups_import_from_lower_ones_only(name: &str, groups: &[&str]) {
+    let source = root().join("crates").join(name).join("src");
+    let floor = |group: &str| groups.iter().position(|known| *known == group);
     let mut imports = 0;
     for file in rust_files(&source) {
         let path = file.strip_prefix(&source).unwrap();
@@ -224,17 +248,13 @@ fn the_groups_of_the_core_import_from_lower_ones_only() {
             continue;
         }
         let own = floor(group).unwrap_or_else(|| panic!("{group} is not among the groups"));
-        for (name, line) in imported(&fs::read_to_string(&file).unwrap()) {
-            let Some(other) = floor(&name) else { continue };
+        for (other, line) in imported(&fs::read_to_string(&file).unwrap()) {
+            let Some(other) = floor(&other) else { continue };
             assert!(other <= own, "{}: {line}", path.display());
             imports += 1;
         }
     }
-    assert!(imports > 300, "only {imports} imports were found");
-}
-
-fn floor(group: &str) -> Option<usize> {
-    GROUPS.iter().position(|known| *known == group)
+    assert!(imports > 300, "only {imports} imports were found in {name}");
 }
 
 /// Tests may import from everywhere.
@@ -280,8 +300,8 @@ const LAYERS: [&[&str]; 18] = [
     &["oci"],
     &["read", "status"],
     &["documentation", "listings"],
-    &["erasure", "pages", "repair"],
-    &["mcp", "operate"],
+    &["check", "erasure", "pages", "repair"],
+    &["jobs", "mcp", "operate"],
     &["dispatch", "tasks"],
     &["pipeline"],
     &["lib"],

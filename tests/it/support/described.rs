@@ -1,14 +1,11 @@
 //! Packages with documentation, as their indices and archives describe them.
 
-use std::io::Write as _;
-
-use flate2::Compression;
-use flate2::write::GzEncoder;
 use serde_json::json;
 use terrace_base::digest::Sha256;
 use terrace_base::time::UnixTime;
 use terrace_core::documentation::DocumentationKind;
 use terrace_core::index::about::About;
+use terrace_core::index::card::ListedCard;
 use terrace_core::index::catalog::{self, CatalogLine, CatalogSymbol};
 use terrace_core::index::overview::{Overview, OverviewVersion};
 use terrace_core::model::owner::Owner;
@@ -17,6 +14,7 @@ use terrace_core::model::status::ReleaseStatus;
 use terrace_core::storage::index_document::{IndexDocument, IndexMetadata, short_etag};
 use terrace_core::storage::key::IndexKey;
 
+use super::documentation::member;
 use super::memory::Memory;
 
 /// The text of the page of a resource.
@@ -87,7 +85,7 @@ fn about(memory: &Memory, package: &Package) -> About {
         Package::Module(_) => module(),
         Package::Provider(_) | Package::Mirrored(_) => provider(),
     };
-    let head_member = member(&head.to_string());
+    let head_member = member(head.to_string().as_bytes());
     let archive = [head_member.clone(), pages.concat()].concat();
     let digest = Sha256::of(&archive);
     memory.put_object(&format!("archives/{digest}.docs"), &archive);
@@ -107,16 +105,10 @@ fn about(memory: &Memory, package: &Package) -> About {
     serde_json::from_value(about).unwrap()
 }
 
-fn member(text: &str) -> Vec<u8> {
-    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
-    encoder.write_all(text.as_bytes()).unwrap();
-    encoder.finish().unwrap()
-}
-
 /// Returns the pages and the head of a provider's documentation.
 pub fn provider() -> (Vec<Vec<u8>>, serde_json::Value) {
     let texts = ["# Acme\n", WIDGET_PAGE];
-    let members: Vec<Vec<u8>> = texts.iter().map(|text| member(text)).collect();
+    let members: Vec<Vec<u8>> = texts.iter().map(|text| member(text.as_bytes())).collect();
     let lengths: Vec<usize> = members.iter().map(Vec::len).collect();
     let head = json!({
         "schema": 1,
@@ -136,7 +128,7 @@ pub fn provider() -> (Vec<Vec<u8>>, serde_json::Value) {
 
 /// Returns the pages and the head of a module's documentation.
 pub fn module() -> (Vec<Vec<u8>>, serde_json::Value) {
-    let main = member(MAIN);
+    let main = member(MAIN.as_bytes());
     let head = json!({
         "schema": 1,
         "contents": { "module": {
@@ -177,7 +169,16 @@ pub fn line(key: &str, description: &str) -> CatalogLine {
         state: None,
         is_documented: true,
         description: description.to_owned(),
-        inputs: vec!["cidr_block".to_owned()],
+    }
+}
+
+/// Returns the card of a package whose interface has the words `cidr` and `block`, and which calls a module of this registry.
+pub fn card(line: CatalogLine) -> ListedCard {
+    ListedCard {
+        line,
+        words: "block cidr".to_owned(),
+        calls: "/registry.test/acme/vpc/aws".to_owned(),
+        symbols: 0,
     }
 }
 
@@ -194,12 +195,13 @@ pub fn symbol(key: &str, name: &str) -> CatalogSymbol {
 
 /// Writes the catalogues of these packages and symbols: those of their owners, and the merged one.
 pub fn put_catalog(memory: &Memory, lines: &[CatalogLine], symbols: &[CatalogSymbol]) {
+    let cards: Vec<ListedCard> = lines.iter().cloned().map(card).collect();
     let owners = lines.iter().map(|line| Owner::of(&line.package));
     for owner in owners {
         let is_of = |package: &Package| Owner::of(package) == owner;
-        let own: Vec<CatalogLine> = lines
+        let own: Vec<ListedCard> = cards
             .iter()
-            .filter(|it| is_of(&it.package))
+            .filter(|it| is_of(&it.line.package))
             .cloned()
             .collect();
         let key = IndexKey::Catalog(owner.clone()).to_string();
@@ -214,7 +216,7 @@ pub fn put_catalog(memory: &Memory, lines: &[CatalogLine], symbols: &[CatalogSym
             memory.restore_index(&key, catalog::symbols(&own));
         }
     }
-    for (part, document) in (1..).zip(catalog::merged(lines, symbols)) {
+    for (part, document) in (1..).zip(catalog::merged(&cards, symbols)) {
         let key = IndexKey::MergedCatalog(part).to_string();
         memory.restore_index(&key, document);
     }

@@ -1,43 +1,31 @@
 //! Documentation of versions, stored as its publisher stores it.
 
-use std::io::Write as _;
-
-use flate2::Compression;
-use flate2::write::GzEncoder;
 use serde_json::{Value, json};
 use terrace_base::digest::Sha256;
 use terrace_base::time::UnixTime;
 use terrace_core::storage::documentation::{DocumentationArchive, DocumentationDocument};
 
+use super::documentation::{Documentation, member};
 use super::memory::Memory;
 
 /// Stores the documentation of a version of a package, by the key of the package, and returns the key of its archive.
 /// It is stored before the release, or makes no difference until the indices are written again.
 pub fn document(memory: &Memory, package: &str, version: &str, head: &Value) -> String {
-    let mut archive = member(head.to_string().as_bytes());
-    let head_length = archive.len();
-    archive.extend(member(b"# A page\n"));
-    let sha256 = Sha256::of(&archive);
+    let head = member(head.to_string().as_bytes());
+    let documentation = Documentation::of_members(head, &[member(b"# A page\n")]);
     let archived = DocumentationArchive {
-        sha256,
-        size: archive.len() as u64,
-        head_length: head_length as u64,
+        sha256: Sha256::of(&documentation.archive),
+        size: documentation.archive.len() as u64,
+        head_length: documentation.head_length as u64,
         license: None,
         origin: None,
     };
     let at = UnixTime(1_800_000_000);
     let document = DocumentationDocument::after(None, archived, at, "root".to_owned());
-    let key = format!("archives/{sha256}.docs");
-    memory.put_object(&key, &archive);
+    memory.put_object(&documentation.key(), &documentation.archive);
     let fact = format!("docs/{package}/{version}");
     memory.put_object(&fact, document.to_document().as_bytes());
-    key
-}
-
-fn member(contents: &[u8]) -> Vec<u8> {
-    let mut gzip = GzEncoder::new(Vec::new(), Compression::best());
-    gzip.write_all(contents).unwrap();
-    gzip.finish().unwrap()
+    documentation.key()
 }
 
 /// Stores the documentation of a version of a provider, which has one resource. Its address has a hostname if it is

@@ -55,6 +55,12 @@ pub fn tar_gz_of(files: &[(&str, &[u8])]) -> Vec<u8> {
 /// A key pair that signs releases.
 pub struct Signer(forge::Key);
 
+/// Returns a signature with armour.
+pub fn armoured(signature: &[u8]) -> String {
+    let signature = STANDARD.encode(signature);
+    format!("-----BEGIN PGP SIGNATURE-----\n\n{signature}\n-----END PGP SIGNATURE-----\n")
+}
+
 impl Signer {
     /// Returns the key that fixtures are signed with.
     pub fn usual() -> &'static Self {
@@ -322,8 +328,22 @@ impl ModuleFixture {
         self
     }
 
+    /// The hostname and the rest of the address of a mirrored module: `of` has got it in the namespace.
+    fn mirrored(&self) -> Option<(&str, &str)> {
+        self.address
+            .split_once('/')
+            .filter(|(it, _)| it.contains('.'))
+    }
+
+    pub fn is_mirrored(&self) -> bool {
+        self.mirrored().is_some()
+    }
+
     pub fn path(&self) -> String {
-        format!("/v1/modules/{}", self.address)
+        match self.mirrored() {
+            Some((hostname, own)) => format!("/origins/{hostname}/v1/modules/{own}"),
+            None => format!("/v1/modules/{}", self.address),
+        }
     }
 
     pub fn admin_path(&self) -> String {
@@ -336,6 +356,10 @@ impl ModuleFixture {
         });
         if let Some(subdir) = &self.subdir {
             description["subdir"] = subdir.as_str().into();
+        }
+        if self.is_mirrored() {
+            description["source"] = "https://github.com/acme/terraform-aws-vpc".into();
+            description["commit"] = "0123456789abcdef0123456789abcdef01234567".into();
         }
         description
     }

@@ -2,13 +2,13 @@
 
 use serde_json::{Value, json};
 
-use super::registry::{Registry, Response, Sent};
+use super::registry::{Response, Sent};
 
 /// The newest revision.
 pub const REVISION: &str = "2026-07-28";
 
 /// The names of all tools.
-pub const TOOLS: [&str; 8] = [
+pub const TOOLS: [&str; 10] = [
     "search",
     "get_module",
     "get_provider",
@@ -16,6 +16,8 @@ pub const TOOLS: [&str; 8] = [
     "find_type",
     "list_versions",
     "compare_versions",
+    "check_versions",
+    "list_callers",
     "how_to_authenticate",
 ];
 
@@ -62,12 +64,6 @@ pub fn tool(name: &str, arguments: &Value) -> Sent {
         "tools/call",
         json!({ "name": name, "arguments": arguments }),
     )
-}
-
-/// Calls a tool without a token, and returns the structured contents.
-#[track_caller]
-pub fn call(registry: &Registry, name: &str, arguments: &Value) -> Value {
-    structured(&registry.send(&tool(name, arguments)))
 }
 
 /// Returns the structured contents of a successful call.

@@ -1,4 +1,4 @@
-//! The registry's platform in memory. It records its operations, and a test can make any of them fail, before
+//! The registry's platform in memory: the memory of [`terrace_server`], as Cloudflare would serve it. It records its operations, and a test can make any of them fail, before
 //! the operation takes effect or after (see [`faults`](super::faults)). By default there is one location, and
 //! every write is visible at once; [`Memory::with_rules`] applies the platform's own limits and delays.
 
@@ -9,17 +9,15 @@ mod edge;
 mod facts;
 mod inspect;
 mod kv;
-mod objects;
 mod platform;
 mod rounds;
 pub mod second_bucket;
 mod tamper;
 #[cfg(test)]
 mod tests;
-mod uploads;
 mod upstream;
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, Ref, RefCell, RefMut};
 use std::future::{Future, pending, poll_fn};
 use std::pin::pin;
 use std::rc::Rc;
@@ -27,13 +25,13 @@ use std::task::Poll;
 
 use terrace_app::cache::Cache;
 use terrace_app::host::StoreError;
+use terrace_server::memory::Objects;
 
 use super::faults::{Break, Failure, Fault, Faults, Nth, Operation, Operations, When, is_write};
 use archive_cache::ArchiveCache;
 use clock::Time;
 use edge::Edge;
 use kv::Kv;
-use objects::Bucket;
 use platform::Journal;
 use rounds::Rounds;
 use second_bucket::SecondBucket;
@@ -53,7 +51,9 @@ pub struct Memory {
 /// The state that all isolates share.
 #[derive(Default)]
 struct World {
-    bucket: Bucket,
+    bucket: RefCell<Objects>,
+    /// Whether the next page of documents is empty and marked as truncated.
+    lists_nothing: Cell<bool>,
     kv: Kv,
     internet: Internet,
     second: SecondBucket,
@@ -95,6 +95,14 @@ impl Memory {
         let memory = Self::new();
         memory.world.kv.set_edge(Edge::with_rules(seed));
         memory
+    }
+
+    fn bucket(&self) -> Ref<'_, Objects> {
+        self.world.bucket.borrow()
+    }
+
+    fn bucket_mut(&self) -> RefMut<'_, Objects> {
+        self.world.bucket.borrow_mut()
     }
 
     /// Serves the registry at this origin only.
@@ -146,7 +154,7 @@ impl Memory {
     /// Returns independent storage with the same contents and time.
     pub fn copy(&self) -> Self {
         let copy = Self::default();
-        copy.world.bucket.copy_from(&self.world.bucket);
+        copy.world.bucket.replace(self.bucket().clone());
         copy.world.kv.copy_from(&self.world.kv);
         copy.world.random.set(self.world.random.get());
         copy.world.time.set_ms(self.now_ms());

@@ -17,7 +17,6 @@ use terrace_app::host::{BodyError, Request as RequestSeam};
 use terrace_app::pipeline;
 use terrace_core::config::Config;
 use terrace_core::http::reply::Body;
-use terrace_core::limits::CATALOG_SECONDS;
 use terrace_core::storage::archive_url::ArchiveUrls;
 
 use super::entry::{ByEntry, by_entry};
@@ -86,6 +85,20 @@ impl Response {
     pub fn expect(self, status: u16) -> Self {
         assert_eq!(self.status, status, "{:?} {}", self.headers, self.text());
         self
+    }
+
+    /// Asserts an error whose messages contain this text. Returns them.
+    #[track_caller]
+    pub fn refuses(self, status: u16, text: &str) -> String {
+        let errors = self.expect(status).errors();
+        assert!(errors.contains(text), "{text:?} is not in {errors}");
+        errors
+    }
+
+    /// Returns the JSON of a success.
+    #[track_caller]
+    pub fn found(self) -> Value {
+        self.expect(200).json()
     }
 }
 
@@ -156,6 +169,13 @@ impl Registry {
         }
     }
 
+    /// Returns such a registry with its memory, which is new.
+    pub fn with_memory(vars: &[(&str, &str)]) -> (Memory, Self) {
+        let memory = Memory::new();
+        let registry = Self::in_memory(&memory, vars);
+        (memory, registry)
+    }
+
     pub fn token(&self) -> &str {
         match self {
             Self::Memory { .. } => TOKEN,
@@ -217,6 +237,18 @@ impl Registry {
         self.send(&Sent::new("HEAD", target))
     }
 
+    /// Returns the JSON at a path.
+    #[track_caller]
+    pub fn read(&self, target: &str) -> Value {
+        self.get(target).found()
+    }
+
+    /// Returns the JSON at a path, as the administrator sees it.
+    #[track_caller]
+    pub fn read_as_admin(&self, target: &str) -> Value {
+        self.admin("GET", target, None).found()
+    }
+
     /// Sends a request with the admin token.
     pub fn admin(&self, method: &str, target: &str, body: Option<&[u8]>) -> Response {
         let sent =
@@ -225,6 +257,11 @@ impl Registry {
             Some(body) => sent.body(body),
             None => sent,
         })
+    }
+
+    /// Sends a PUT request with this document and the admin token.
+    pub fn put(&self, target: &str, body: &Value) -> Response {
+        self.admin("PUT", target, Some(body.to_string().as_bytes()))
     }
 
     pub fn send(&self, sent: &Sent) -> Response {
@@ -289,7 +326,7 @@ impl Registry {
             panic!("only a registry in memory has a cron trigger");
         };
         let context = AppContext::new(config, memory.clone(), String::new());
-        let done = terrace_app::run_repair_step(&context).now_or_never();
+        let done = terrace_app::run_job(&context).now_or_never();
         done.expect("operations in memory are immediate");
     }
 
@@ -298,9 +335,9 @@ impl Registry {
         let Self::Memory { memory, config } = self else {
             panic!("only a registry in memory can be waited for");
         };
-        memory.advance(u64::from(CATALOG_SECONDS) + 1);
+        memory.advance(CATALOG_SECONDS);
         let context = AppContext::new(config, memory.clone(), String::new());
-        let done = terrace_app::perform(&context, Task::MergeCatalogIfDue).now_or_never();
+        let done = terrace_app::perform(&context, vec![Task::MergeCatalogIfDue]).now_or_never();
         done.expect("operations in memory are immediate");
     }
 
@@ -326,6 +363,21 @@ impl Registry {
         }
     }
 
+    /// Returns the responses to two concurrent requests, over a memory that [interleaves](Memory::interleave). The greater
+    /// `delay` is, the later one of them begins: the first one if it is even, otherwise the second one.
+    pub fn send_both(&self, mut sent: [Sent; 2], delay: usize) -> [Response; 2] {
+        let is_swapped = delay % 2 == 1;
+        if is_swapped {
+            sent.reverse();
+        }
+        let answers = self.send_after(&sent, &[delay / 2, 0]);
+        let mut answers: [Response; 2] = answers.try_into().expect("two responses");
+        if is_swapped {
+            answers.reverse();
+        }
+        answers
+    }
+
     /// Returns the responses to `count` concurrent requests, over a memory that
     /// [interleaves](Memory::interleave).
     pub fn get_at_once(&self, target: &str, count: usize) -> Vec<Response> {
@@ -338,6 +390,9 @@ impl Registry {
         self.send_after(&sent.collect::<Vec<_>>(), &[])
     }
 }
+
+/// Time after which the catalogue of all owners may be rebuilt again, however often it was, in seconds.
+pub const CATALOG_SECONDS: u64 = 181;
 
 /// Returns a name that no other test and no earlier run uses. It begins with `TERRACE_TEST_PREFIX`, if that is set: a registry
 /// that runs elsewhere keeps what tests write.
@@ -423,9 +478,7 @@ async fn in_memory(
         Some(unfinished) => pipeline::resume(&context, request, unfinished).await,
     };
     memory.note_reply();
-    for task in context.take_tasks() {
-        terrace_app::perform(&context, task).await;
-    }
+    terrace_app::perform(&context, context.take_tasks()).await;
     Response {
         status: reply.status,
         headers: reply

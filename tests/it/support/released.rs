@@ -45,6 +45,10 @@ impl Released {
         Self::Module(ModuleFixture::of("acme", version))
     }
 
+    pub fn mirrored_module(version: &str) -> Self {
+        Self::Module(ModuleFixture::of("registry.example.com/acme", version))
+    }
+
     pub fn version(&self) -> &str {
         match self {
             Self::Provider(fixture) => &fixture.version,
@@ -134,6 +138,7 @@ impl Released {
                 format!("/v2/{}/tags/list", self.repository()),
             ],
             Self::Mirrored(it) => vec![it.index(), format!("/v2/{}/tags/list", self.repository())],
+            Self::Module(it) if it.is_mirrored() => vec![format!("{}/versions", it.path())],
             Self::Module(it) => vec![
                 format!("{}/versions", it.path()),
                 format!("/v2/{}/tags/list", self.repository()),
@@ -154,6 +159,11 @@ impl Released {
         let version = version.map(|version| format!("/{version}"));
         let version = version.unwrap_or_default();
         format!("/admin/v1/{kind}/{address}{version}/status")
+    }
+
+    /// Returns whether OCI clients cannot get it.
+    fn is_mirrored_module(&self) -> bool {
+        matches!(self, Self::Module(it) if it.is_mirrored())
     }
 
     /// Returns its OCI repository.
@@ -185,6 +195,9 @@ impl Released {
             Self::Mirrored(it) => vec![it.packages()],
             Self::Module(it) => vec![format!("{}/{version}/download", it.path())],
         };
+        if self.is_mirrored_module() {
+            return paths;
+        }
         let tag = version.replace('+', "_");
         paths.push(format!("/v2/{}/manifests/{tag}", self.repository()));
         paths
@@ -194,6 +207,9 @@ impl Released {
     /// their digests.
     pub fn everything(&self, registry: &Registry) -> Vec<String> {
         let mut paths = self.downloads();
+        if self.is_mirrored_module() {
+            return paths;
+        }
         let repository = self.repository();
         let tagged = registry.get(paths.last().unwrap()).expect(200).json();
         let at = |it: &Value| it["digest"].as_str().unwrap().to_owned();

@@ -85,7 +85,7 @@ test("every input of the action is used, and only as a variable", { skip }, asyn
   const text = await readFile(join(ACTION, "action.yml"), "utf8");
   const inputs = [...text.match(/^inputs:\n([^]*?)\n\n/m)[1].matchAll(/^ {2}([a-z0-9-]+):$/gm)].map(([, name]) => `inputs.${name}`);
   const used = (await variables()).map(({ expression }) => expression).filter((expression) => expression.startsWith("inputs."));
-  assert.deepEqual(used.sort(), inputs.sort());
+  assert.deepEqual([...new Set(used)].sort(), inputs.sort());
   for (const [, script] of text.matchAll(/^ {6}run: (.*)$/gm)) assert.doesNotMatch(script, /\$\{\{/);
 });
 
@@ -227,4 +227,25 @@ test("a failed publish ends with the exit code of the command, and shows its rep
   const crashed = await publish({ NAMESPACE: "acme", REPORT: "no JSON", CODE: "101" });
   assert.equal(crashed.code, 101);
   assert.match(crashed.output, /no JSON/);
+});
+
+test("a check annotates the lines that use a version with something against it, and ends with the code of the command", { skip }, async (t) => {
+  const runner = await Runner.create(t);
+  await runner.program("terrace", TERRACE);
+  const used = (state, reason, ...places) => ({ address: "acme/vpc/aws", version: "1.0.0", state, reason, places });
+  const packages = [
+    used("revoked", "100%\n::error::x", { file: "a,b:c/main.tf", line: 3 }, { file: ".terraform/modules/modules.json" }),
+    used("deprecated", undefined, { file: "main.tf", line: 9 }),
+    used("active", undefined, { file: "main.tf", line: 1 }),
+  ];
+  const REPORT = JSON.stringify({ packages });
+  const checked = await runner.runs("check.sh", { CHECK: "strict", PLACE: "-x", REPORT, CODE: "3" });
+  assert.equal(checked.code, 3);
+  assert.deepEqual((await runner.read("log")).trim().split("\n"), ["check", "--json", "--strict", "--", "-x"]);
+  assert.deepEqual(checked.output.split("\n").filter((line) => line.startsWith("::")), [
+    "::error title=Terrace,file=a%2Cb%3Ac/main.tf,line=3::acme/vpc/aws 1.0.0 is revoked: 100%25%0A::error::x",
+    "::error title=Terrace,file=.terraform/modules/modules.json,line=1::acme/vpc/aws 1.0.0 is revoked: 100%25%0A::error::x",
+    "::warning title=Terrace,file=main.tf,line=9::acme/vpc/aws 1.0.0 is deprecated",
+  ]);
+  assert.equal((await runner.runs("check.sh", { CHECK: "yes" })).code, 2);
 });

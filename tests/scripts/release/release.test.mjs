@@ -4,9 +4,8 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 
 import { run } from "../../../scripts/lib/run.mjs";
-import { sectionOf } from "../../../scripts/release/changelog.mjs";
 import { checkRelease } from "../../../scripts/release/check.mjs";
-import { release } from "../../../scripts/release/release.mjs";
+import { release, sectionOf } from "../../../scripts/release/release.mjs";
 import { currentVersion } from "../../../scripts/release/versions.mjs";
 import { scratch } from "../../clients/support/scratch.mjs";
 import { test } from "../../clients/support/testing.mjs";

@@ -32,14 +32,14 @@ const settings = (provider, issuer) => ({
 });
 
 /** Starts the server; `worker` is that of `startServer`. Returns the environment of the smoke files. */
-export async function startSmokeServer(cleanup, { worker = checkWorker, say } = {}) {
+export async function startSmokeServer(cleanup, { worker = checkWorker } = {}) {
   const certificates = temporaryDirectory(cleanup);
   const port = await freePort();
   const provider = await openProvider(`http://127.0.0.1:${port}`, certificates, PEOPLE);
   cleanup.add("stopping the provider of sign-ins", provider.stop);
   const issuer = await quietly(() => openIssuer({ directory: certificates, jobs: { infra: JOB } }));
   cleanup.add("stopping the issuer", issuer.stop);
-  const { url, secrets, s3, services, logFile } = await startServer(cleanup, { port, worker, say, trusts: provider.ca, vars: settings(provider, issuer) });
+  const { url, secrets, s3, services, logFile } = await startServer(cleanup, { port, worker, trusts: provider.ca, vars: settings(provider, issuer) });
   const job = await issuer.tokenOf("infra", url);
   return { [VARIABLE]: JSON.stringify({ url, secrets, s3, services, logFile, job, ca: provider.ca, worker }) };
 }

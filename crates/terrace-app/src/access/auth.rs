@@ -69,7 +69,16 @@ pub(crate) async fn authenticate<P: Host, R: Request>(
     ctx: &Context<'_, P>,
     request: &R,
 ) -> Result<Caller, Failure> {
-    let bad = match presented(ctx, request) {
+    accepted(ctx, request, presented(ctx, request)).await
+}
+
+/// Returns the caller that credentials name, unless they are invalid or revoked.
+async fn accepted<P: Host, R: Request>(
+    ctx: &Context<'_, P>,
+    request: &R,
+    named: Result<Caller, CredentialsError>,
+) -> Result<Caller, Failure> {
+    let bad = match named {
         Err(bad) => bad,
         Ok(caller) => match caller.token() {
             Some(token) if is_revoked(ctx, token).await? => CredentialsError::Revoked,
@@ -147,8 +156,7 @@ pub(crate) fn readable_keys<P: Host, const N: usize>(
     }
 }
 
-/// Returns the caller of a read: by the token, or else by the session of a browser if the endpoint reads it. A session
-/// that is not valid counts as none: its browser is signed out.
+/// Returns the caller of a read: by the token, or else by the session of a browser if the endpoint reads it.
 ///
 /// # Errors
 /// If the token is invalid.
@@ -162,8 +170,37 @@ pub(crate) async fn identify<P: Host, R: Request>(
         return authenticate(ctx, request).await;
     }
     let cookies = request.header("cookie");
+    of_cookies(ctx, cookies.as_deref()).await
+}
+
+/// Returns the caller by the session in these cookies. One that is not valid counts as none: its browser is signed out.
+///
+/// # Errors
+/// If its token cannot be checked.
+pub(crate) async fn of_cookies<P: Host>(
+    ctx: &Context<'_, P>,
+    cookies: Option<&str>,
+) -> Result<Caller, Failure> {
     let now = || ctx.host.clock().now();
-    Ok(ctx.config.caller_of_cookies(cookies.as_deref(), now))
+    let caller = ctx.config.caller_of_cookies(cookies, now);
+    match caller.token() {
+        Some(token) if is_revoked(ctx, token).await? => Ok(Caller::Anonymous),
+        _ => Ok(caller),
+    }
+}
+
+/// Returns the caller of a token that a browser sends in a form.
+///
+/// # Errors
+/// If the token is invalid.
+pub(crate) async fn entered<P: Host, R: Request>(
+    ctx: &Context<'_, P>,
+    request: &R,
+    token: &str,
+) -> Result<Caller, Failure> {
+    let now = || ctx.host.clock().now();
+    let header = format!("Bearer {token}");
+    accepted(ctx, request, ctx.config.access.caller(Some(&header), now)).await
 }
 
 /// Logs that credentials were rejected: the reason, never the credentials. Returns the error for the client,
@@ -206,20 +243,24 @@ pub(crate) async fn is_one_guess_too_many<P: Host>(ctx: &Context<'_, P>) -> bool
     count > limit || ctx.host.is_one_failure_too_many(&network).await
 }
 
-/// Returns the response to a read with a token that is revoked, or cannot be checked.
-pub(crate) async fn revoked<P: Host, R: Request>(
+/// Returns whether the caller of a read counts. The session of a browser does not if its token is revoked.
+///
+/// # Errors
+/// The response to a token that is revoked, or cannot be checked.
+pub(crate) async fn counts<P: Host, R: Request>(
     ctx: &Context<'_, P>,
     token: TokenId,
     request: &R,
     head: &RequestHead<'_>,
-) -> Option<Reply<P::Stream>> {
+) -> Result<bool, Reply<P::Stream>> {
     match is_revoked(ctx, token).await {
-        Ok(false) => None,
+        Ok(false) => Ok(true),
+        Ok(true) if request.header("authorization").is_none() => Ok(false),
         Ok(true) => {
             refuse(ctx, request, CredentialsError::Revoked).await;
-            Some(invalid_credentials_reply(head, CredentialsError::Revoked))
+            Err(invalid_credentials_reply(head, CredentialsError::Revoked))
         }
-        Err(failure) => Some(unauthorized_reply(head, &ctx.report(failure))),
+        Err(failure) => Err(unauthorized_reply(head, &ctx.report(failure))),
     }
 }
 

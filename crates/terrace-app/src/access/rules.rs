@@ -1,10 +1,9 @@
 //! Reads the rules that are stored in the registry: for the token exchange, for sign-in, and for indices that are written
-//! and packages that are fetched of mirrored providers. No read that an index answers needs them.
+//! and packages that are fetched of mirrored packages. No read that an index answers needs them.
 
 use std::rc::Rc;
 
 use terrace_core::auth::oidc::{RuleDocument, RuleIndex, StoredRules};
-use terrace_core::model::address::MirroredAddress;
 use terrace_core::model::package::Package;
 use terrace_core::model::rule_id::RuleId;
 use terrace_core::model::status::ReleaseStatus;
@@ -19,16 +18,16 @@ use crate::host::{Clock as _, Host, ListedFact};
 /// The rules of the facts, read by a request that writes indices.
 struct OfFacts(Rc<StoredRules>);
 
-/// Returns the block that a rule sets for a mirrored provider.
+/// Returns the block that a rule sets for a mirrored package.
 pub(crate) async fn block_of<P: Host>(
     ctx: &Context<'_, P>,
-    address: &MirroredAddress,
+    package: &Package,
 ) -> Result<Option<ReleaseStatus>, Failure> {
     let rules = match ctx.recall::<OfFacts>() {
         Some(of_facts) => Rc::clone(&of_facts.0),
         None => cached(ctx, WhenEmpty::Leave).await?,
     };
-    Ok(rules.blocks.status_of(address))
+    Ok(rules.blocks.status_of(package))
 }
 
 /// Reads the facts about rules, for the indices of a package that this request writes next. The cached rules may lack a rule of the
@@ -37,9 +36,9 @@ pub(crate) async fn read_before_writing<P: Host>(
     ctx: &Context<'_, P>,
     package: &Package,
 ) -> Result<(), Failure> {
-    match package {
-        Package::Mirrored(_) => read_facts(ctx).await,
-        Package::Provider(_) | Package::Module(_) => Ok(()),
+    match package.origin() {
+        Some(_) => read_facts(ctx).await,
+        None => Ok(()),
     }
 }
 

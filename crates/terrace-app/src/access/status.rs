@@ -52,8 +52,8 @@ pub(crate) async fn set_status<P: Host>(
     Ok((statuses, before.map(|it| it.state)))
 }
 
-/// Sets the block of a mirrored provider, or of one of its versions, or lifts it. Returns the document, and whether a block
-/// applied before and applies now: that of the provider applies to all versions.
+/// Sets the block of a mirrored package, or of one of its versions, or lifts it. Returns the document, and whether a block
+/// applied before and applies now: that of the package applies to all versions.
 pub(crate) async fn set_block<P: Host>(
     ctx: &Context<'_, P>,
     package: &Package,
@@ -67,15 +67,15 @@ pub(crate) async fn set_block<P: Host>(
         if statuses.blocked_versions.len() > VERSION_STATUSES {
             let limit = VERSION_STATUSES;
             let message = format!(
-                "{limit} versions are blocked already, the maximum: block the provider instead"
+                "{limit} versions are blocked already, the maximum: block the whole package instead"
             );
             return Err(Problem::Invalid(vec![message]));
         }
         Ok(before)
     })
     .await?;
-    let of_provider = version.is_some() && statuses.blocked.is_some();
-    let applies = [before, block].map(|own| own.is_some() || of_provider);
+    let of_package = version.is_some() && statuses.blocked.is_some();
+    let applies = [before, block].map(|own| own.is_some() || of_package);
     Ok((statuses, applies))
 }
 
@@ -137,15 +137,15 @@ pub(crate) async fn check_not_blocked<P: Host>(
     }
 }
 
-/// Returns the status of a package: its document and, for a mirrored provider that is not blocked itself, the block of its
+/// Returns the status of a package: its document and, for a mirrored package that is not blocked itself, the block of its
 /// namespace or host.
 pub(crate) async fn applied<P: Host>(
     ctx: &Context<'_, P>,
     package: &Package,
 ) -> Result<StatusDocument, Failure> {
     let mut statuses = document(ctx, package).await?;
-    if let (Package::Mirrored(address), None) = (package, &statuses.blocked) {
-        statuses.blocked = rules::block_of(ctx, address).await?;
+    if package.origin().is_some() && statuses.blocked.is_none() {
+        statuses.blocked = rules::block_of(ctx, package).await?;
     }
     Ok(statuses)
 }

@@ -35,7 +35,7 @@ const VERIFIED_AT_ONCE: u32 = 100;
 
 /// Lists stored bytes, with download URLs if the query asks for them.
 pub(crate) async fn list<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P::Stream> {
-    listing::only(&call, &["after", "behind", "urls"])?;
+    listing::only(&call, &["after", "urls"])?;
     let query = call.query();
     let with_urls = match query.value("urls").as_deref() {
         None | Some("false") => false,

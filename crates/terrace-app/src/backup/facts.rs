@@ -37,7 +37,7 @@ enum ReadFact {
 
 /// Lists documents as they are stored. None of them contains a secret.
 pub(crate) async fn list<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P::Stream> {
-    listing::only(&call, &["after", "behind", "prefix"])?;
+    listing::only(&call, &["after", "prefix"])?;
     let query = call.query();
     let prefix = query.value("prefix").unwrap_or_default();
     let after = call.after();

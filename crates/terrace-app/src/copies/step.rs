@@ -1,10 +1,8 @@
 //! The work of one step of the copy: some copies, and some removals of copies.
 
 use terrace_base::time::UnixTime;
-use terrace_core::storage::failover::COPY_RUN_SECONDS;
-use terrace_core::storage::failover::CopyCounts;
-use terrace_core::storage::fallback::COPY_SECONDS;
-use terrace_core::storage::fallback::FallbackBucket;
+use terrace_core::storage::failover::{COPY_RUN_SECONDS, CopyCounts};
+use terrace_core::storage::fallback::{COPY_SECONDS, FallbackBucket};
 use terrace_core::storage::key::BytesKey;
 
 use crate::context::Context;

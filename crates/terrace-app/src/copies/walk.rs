@@ -7,36 +7,44 @@ use terrace_core::storage::key::{FactKey, IndexKey};
 use crate::context::Context;
 use crate::copies::comparison::{Comparison, compare};
 use crate::copies::{failover_changes, step};
-use crate::documents::{failover, failures, fallback_requests};
+use crate::documents::{failover, failures, fallback_requests, format};
 use crate::failure::Failure;
 use crate::host::{Clock as _, Condition, Host};
+use crate::outcome::Progress;
 use crate::{documents, json};
 
-/// The reason to take a step.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Occasion {
-    /// It is the turn of the copy.
-    Turn,
-    /// Nothing else is to be done: a walk that has begun goes on.
-    Leisure,
+/// Takes a step, if there is a second bucket: in its own minute, and while a walk has something left to copy. A failure is logged.
+pub(crate) async fn run<P: Host>(
+    ctx: &Context<'_, P>,
+    is_its_turn: bool,
+) -> Result<Progress, Failure> {
+    let Some(fallback) = &ctx.config.fallback else {
+        return Ok(Progress::None);
+    };
+    let taken = match format::ensure_may_write(ctx).await {
+        Ok(()) => take_step(ctx, fallback, is_its_turn).await,
+        Err(failure) => Err(failure),
+    };
+    if let Err(failure) = taken {
+        failures::log(ctx, "copy", failure);
+    }
+    Ok(Progress::Made)
 }
 
 /// Compares the next page of the two buckets, and copies some of the missing objects. A failure is recorded for the operator. While
 /// another step copies or removes, nothing is done.
-pub(crate) async fn take_step<P: Host>(
+async fn take_step<P: Host>(
     ctx: &Context<'_, P>,
-    occasion: Occasion,
+    fallback: &FallbackBucket,
+    is_its_turn: bool,
 ) -> Result<(), Failure> {
-    let Some(fallback) = &ctx.config.fallback else {
-        return Ok(());
-    };
     let key = FactKey::FallbackCopy;
     // An unreadable document begins a new walk.
     let read = documents::read_or_replace::<_, FallbackCopyDocument>(ctx, &key);
     let (stored, mut condition) = read.await?;
     let before = stored.unwrap_or_default();
     let mut document = before.clone().of_bucket(fallback.url());
-    let is_due = occasion == Occasion::Turn || document.is_incomplete();
+    let is_due = is_its_turn || document.is_incomplete();
     if !is_due || document.is_taken(ctx.host.clock().now()) {
         return Ok(());
     }

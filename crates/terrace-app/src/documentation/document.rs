@@ -31,7 +31,8 @@ pub(crate) struct RequestedDocument {
     pub(crate) path: DocumentPath,
 }
 
-/// Sends a document: its version's index says where the text is, and one ranged read returns it.
+/// Sends a document: its version's index says where the text is, and one ranged read returns it. If its archive is missing
+/// or damaged, or the index is not valid, the index may be outdated, so it is built from the facts again.
 pub(crate) async fn send<P, R>(
     ctx: &Context<'_, P>,
     call: Call,
@@ -53,7 +54,17 @@ where
     let place = requested.place(&index)?;
     let reply = match listing::unchanged(&request, &etag).filter(|_| place.is_some()) {
         Some(unchanged) => unchanged,
-        None => requested.reply(text(ctx, &requested, &key, index, place).await?, etag),
+        None => {
+            let body = match contents_at(ctx, &requested, place).await? {
+                Some(body) => Some(body),
+                None => {
+                    let place = replaced_place(ctx, &requested, &key, &index.text).await?;
+                    contents_at(ctx, &requested, place).await?
+                }
+            };
+            let body = body.ok_or_else(|| requested.missing_text())?;
+            requested.reply(body, etag)
+        }
     };
     Ok(match visibility {
         Visibility::Private => reply.private(),
@@ -70,25 +81,6 @@ enum Place {
     Stored(Sha256, u64, Member),
 }
 
-/// Returns the text. If its archive is missing or damaged, or the index is not valid and names no place, the index may be
-/// outdated, so it is built from the facts again.
-async fn text<P: Host>(
-    ctx: &Context<'_, P>,
-    requested: &RequestedDocument,
-    key: &IndexKey,
-    index: IndexText,
-    place: Option<Place>,
-) -> Result<String, Failure> {
-    if let Some(text) = text_at(ctx, place).await? {
-        return Ok(text);
-    }
-    let found = match &reader::replaced(ctx, key, &index.text).await? {
-        Some(rebuilt) => text_at(ctx, requested.place(rebuilt)?).await?,
-        None => None,
-    };
-    found.ok_or_else(|| requested.missing_text().into())
-}
-
 /// Returns the text of a document of this documentation. If its archive is missing or damaged, the index that described
 /// it may be outdated, so it is built from the facts again.
 pub(crate) async fn text_in<P: Host>(
@@ -100,11 +92,39 @@ pub(crate) async fn text_in<P: Host>(
         return Ok(text);
     }
     let key = IndexKey::About(requested.package.clone(), requested.version.clone());
-    let found = match &reader::replaced(ctx, &key, "").await? {
-        Some(rebuilt) => text_at(ctx, requested.place(rebuilt)?).await?,
-        None => None,
-    };
+    let stale = reader::stored(ctx, &key).await?;
+    let stale = stale.map(|index| index.text).unwrap_or_default();
+    let place = replaced_place(ctx, requested, &key, &stale).await?;
+    let found = text_at(ctx, place).await?;
     found.ok_or_else(|| requested.missing_text().into())
+}
+
+/// Returns the place that the index names once it is built from the facts again; `None` if it is still the same.
+async fn replaced_place<P: Host>(
+    ctx: &Context<'_, P>,
+    requested: &RequestedDocument,
+    key: &IndexKey,
+    stale: &str,
+) -> Result<Option<Place>, Failure> {
+    match &reader::replaced(ctx, key, stale).await? {
+        Some(rebuilt) => Ok(requested.place(rebuilt)?),
+        None => Ok(None),
+    }
+}
+
+/// Returns the document at a place: a file as it is, or a text; `None` if it is missing or damaged there.
+async fn contents_at<P: Host>(
+    ctx: &Context<'_, P>,
+    requested: &RequestedDocument,
+    place: Option<Place>,
+) -> Result<Option<Body<P::Stream>>, Failure> {
+    Ok(match (&requested.path, place) {
+        (DocumentPath::File(_), Some(Place::Stored(archive, head_length, member))) => {
+            let file = documentation::file(ctx, archive, head_length, member).await?;
+            file.map(Body::Stream)
+        }
+        (_, place) => text_at(ctx, place).await?.map(Body::Text),
+    })
 }
 
 /// Returns the text at a place, with replacements for bytes that are not UTF-8; `None` if it is missing or damaged there.
@@ -133,12 +153,9 @@ impl RequestedDocument {
 
     /// Returns the document of a hosted package in place of a mirrored one under the registry's own hostname.
     fn under(self, own: &OwnHosts<'_>) -> Self {
-        match self.package {
-            Package::Mirrored(address) => Self {
-                package: own.package(address),
-                ..self
-            },
-            _ => self,
+        Self {
+            package: own.hosted(self.package),
+            ..self
         }
     }
 
@@ -190,19 +207,16 @@ impl RequestedDocument {
         }
     }
 
-    /// Returns the reply with the text. The text is unchecked, so a browser runs nothing in it.
-    fn reply<S>(&self, text: String, etag: String) -> Reply<S> {
+    /// Returns the reply with the document. It is unchecked, so a browser runs nothing in it.
+    fn reply<S>(&self, body: Body<S>, etag: String) -> Reply<S> {
         Reply::new(200, CachePolicy::Revalidate)
             .with("etag", etag)
             .with_stored_type(self.path.content_type())
-            .with_body(Body::Text(text))
+            .with_body(body)
     }
 
     fn missing_version(&self) -> Problem {
-        let kind = match &self.package {
-            Package::Module(_) => "module",
-            Package::Provider(_) | Package::Mirrored(_) => "provider",
-        };
+        let kind = self.package.kind();
         let (address, version) = (self.package.address(), &self.version);
         Problem::NotFound(format!(
             "this registry has no version {version} of {kind} {address}"

@@ -9,7 +9,6 @@ use terrace_core::http::problem::Problem;
 use terrace_core::model::oci::Digest;
 use terrace_core::model::package::Package;
 use terrace_core::model::version::Version;
-use terrace_core::storage::documentation::DOCUMENTATION_REMOVAL_SECONDS;
 use terrace_core::storage::key::{ArchiveKey, ArchiveKind, BytesKey, DOCUMENTATION, FactKey};
 use terrace_core::storage::release::Release;
 
@@ -17,7 +16,7 @@ use crate::context::Context;
 use crate::documents::audit::AuditedChange;
 use crate::documents::{audit, documentation, releases};
 use crate::failure::Failure;
-use crate::host::{Clock as _, Facts as _, Host};
+use crate::host::{Clock as _, Host};
 use crate::index::{index_refresh, index_writer};
 use crate::{documents, removal};
 
@@ -62,10 +61,10 @@ pub(crate) struct DocumentRemoval {
 
 impl DocumentRemoval {
     /// Creates the removal of all documentation of a version.
-    fn of(package: &Package, version: &Version) -> Self {
+    pub(crate) fn of(package: Package, version: Version) -> Self {
         Self {
-            package: package.clone(),
-            version: version.clone(),
+            package,
+            version,
             only: None,
         }
     }
@@ -87,7 +86,7 @@ pub(crate) async fn discard<P: Host>(
     package: &Package,
     version: &Version,
 ) -> Result<(), Failure> {
-    let broken = vec![DocumentRemoval::of(package, version)];
+    let broken = vec![DocumentRemoval::of(package.clone(), version.clone())];
     let mut discarded = Discarded::since(ctx.operations());
     let done = discard_all(ctx, &[], Vec::new(), broken, &mut discarded).await;
     withdraw(ctx, &discarded.removed).await;
@@ -109,7 +108,7 @@ pub(crate) async fn discard_in_repair<P: Host>(
     version: &Version,
 ) -> Result<(), Failure> {
     let mut discarded = Discarded::since(ctx.operations());
-    let broken = DocumentRemoval::of(package, version);
+    let broken = DocumentRemoval::of(package.clone(), version.clone());
     let done = discard_and_audit(ctx, broken, &mut discarded).await;
     withdraw(ctx, &discarded.removed).await;
     done
@@ -274,13 +273,10 @@ async fn remove_of_package<P: Host>(
     }
     refresh_releases(ctx, package, &published).await?;
     for (key, removal) in hidden {
-        let waited = ctx.host.clock().now().since(began);
-        if removal.only.is_some() && waited > DOCUMENTATION_REMOVAL_SECONDS / 2 {
+        if !documentation::remove(ctx, &key, removal.only.map(|_| began)).await? {
             let reason = "the removal of documentation took too long: send the same request again in a minute";
             return Err(Problem::Unavailable(reason.to_owned()).into());
         }
-        let remove = async || Ok(ctx.host.facts().delete(&key).await?);
-        documents::retry_while_busy(ctx, remove).await?;
     }
     Ok(())
 }
@@ -306,10 +302,7 @@ async fn hide<P: Host>(
         let Some(document) = document.filter(|it| is_meant(it.archive.sha256)) else {
             return Ok(false);
         };
-        let document = document.hidden(now);
-        let (text, metadata) = (document.to_document(), document.metadata());
-        let written = documents::put(ctx, key, &text, &metadata, unchanged).await?;
-        if written.is_some() {
+        if documentation::put(ctx, key, &document.hidden(now), unchanged).await? {
             return Ok(true);
         }
     }

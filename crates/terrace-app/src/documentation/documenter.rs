@@ -11,19 +11,19 @@ use terrace_core::limits;
 use terrace_core::model::package::Package;
 use terrace_core::model::version::Version;
 use terrace_core::publish::DocumentationPublication;
-use terrace_core::storage::documentation::DOCUMENTATION_REMOVAL_SECONDS;
-use terrace_core::storage::documentation::{DocumentationArchive, DocumentationDocument};
+use terrace_core::storage::documentation::{
+    DOCUMENTATION_REMOVAL_SECONDS, DocumentationArchive, DocumentationDocument,
+};
 use terrace_core::storage::key::{FactKey, StagedKey};
 use terrace_core::storage::release::Release;
 
 use crate::archives::{staging, stored_archives};
 use crate::context::Context;
 use crate::documentation::documentation_removal;
-use crate::documents;
 use crate::documents::documentation::UnusableHead;
 use crate::documents::{documentation, releases};
 use crate::failure::Failure;
-use crate::host::{Clock as _, Condition, Facts as _, Host};
+use crate::host::{Clock as _, Condition, Host};
 use crate::removal::garbage;
 use crate::removal::garbage::GcFence;
 
@@ -89,10 +89,8 @@ pub(crate) async fn add<P: Host>(
         garbage::ensure_fresh(ctx, &fence)?;
         let now = ctx.host.clock().now();
         let (change, document) = next_state(stored, archive, now, by.to_owned());
-        let (text, metadata) = (document.to_document(), document.metadata());
-        let written = documents::put(ctx, &key, &text, &metadata, unchanged).await?;
         // Otherwise another publisher has changed it.
-        if written.is_some() {
+        if documentation::put(ctx, &key, &document, unchanged).await? {
             return Ok(Addition::Stored(change, document));
         }
     }
@@ -223,8 +221,7 @@ pub(crate) async fn remove<P: Host>(
         Err(Failure::Corrupt(what)) => {
             ctx.host.log(&format!("corrupt: {what}"));
             ensure_expected(None, expected)?;
-            let remove = async || Ok(ctx.host.facts().delete(&key).await?);
-            documents::retry_while_busy(ctx, remove).await?;
+            documentation::remove(ctx, &key, None).await?;
             Removal::Removed(None)
         }
         Err(failure) => return Err(failure),
@@ -244,8 +241,7 @@ fn ensure_expected(stored: Option<Sha256>, expected: Option<Sha256>) -> Result<(
     }
 }
 
-/// Removes a document unless it has changed. Storage has no conditional removal. So the document is marked first, by
-/// compare-and-swap, and no request replaces a document with a recent mark.
+/// Removes a document unless it has changed.
 async fn remove_unchanged<P: Host>(
     ctx: &Context<'_, P>,
     key: &FactKey,
@@ -254,23 +250,16 @@ async fn remove_unchanged<P: Host>(
 ) -> Result<(), Failure> {
     ensure_kept(ctx, Some(&stored))?;
     let marked_at = ctx.host.clock().now();
-    let marked = stored.in_removal(marked_at);
-    let (text, metadata) = (marked.to_document(), marked.metadata());
-    let written = documents::put(ctx, key, &text, &metadata, unchanged).await?;
-    if written.is_none() {
+    if !documentation::put(ctx, key, &stored.in_removal(marked_at), unchanged).await? {
         let reason = "another request has changed the documentation in the meantime, and it was kept: to remove it, send the same \
                       request again";
         return Err(Problem::Conflict(vec![reason.to_owned()]).into());
     }
-    let remove = async || {
-        let waited = ctx.host.clock().now().since(marked_at);
-        if waited > DOCUMENTATION_REMOVAL_SECONDS / 2 {
-            let reason = "the removal took too long, and the documentation was kept: send the same request again in a minute";
-            return Err(Problem::Unavailable(reason.to_owned()).into());
-        }
-        Ok(ctx.host.facts().delete(key).await?)
-    };
-    documents::retry_while_busy(ctx, remove).await
+    if documentation::remove(ctx, key, Some(marked_at)).await? {
+        return Ok(());
+    }
+    let reason = "the removal took too long, and the documentation was kept: send the same request again in a minute";
+    Err(Problem::Unavailable(reason.to_owned()).into())
 }
 
 /// Removes the documentation of a version that was erased, whatever its state: none may be added.
@@ -280,8 +269,8 @@ pub(crate) async fn discard<P: Host>(
     version: &Version,
 ) -> Result<(), Failure> {
     let key = FactKey::Documentation(package.clone(), version.clone());
-    let remove = async || Ok(ctx.host.facts().delete(&key).await?);
-    documents::retry_while_busy(ctx, remove).await
+    documentation::remove(ctx, &key, None).await?;
+    Ok(())
 }
 
 /// Refreshes everything that follows from the documentation of a version, after it was added. Returns whether the version is

@@ -4,16 +4,22 @@
 //! the reason. `terrace admin verify` finds all such archives.
 
 use terrace_base::digest::Sha256;
+use terrace_base::time::UnixTime;
 use terrace_core::documentation::{Head, HeadError, Member};
 use terrace_core::limits;
 use terrace_core::model::package::Package;
 use terrace_core::model::version::Version;
-use terrace_core::storage::documentation::{ARCHIVE, DocumentationArchive, DocumentationDocument};
+use terrace_core::storage::documentation::{
+    ARCHIVE, DOCUMENTATION_REMOVAL_SECONDS, DocumentationArchive, DocumentationDocument,
+};
 use terrace_core::storage::key::{ArchiveKey, ArchiveKind, DOCUMENTATION, FactKey};
 
 use crate::context::Context;
+use crate::documents;
 use crate::failure::Failure;
-use crate::host::{Archives as _, Condition, Facts as _, Host, Inflated, ListedFact, StoreError};
+use crate::host::{
+    Archives as _, Clock as _, Condition, Facts as _, Host, Inflated, ListedFact, StoreError,
+};
 
 /// The reason why the head of an archive cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -65,6 +71,36 @@ pub(crate) async fn find_for_change<P: Host>(
     let document = DocumentationDocument::from_document(&fact.bytes);
     let document = document.map_err(|error| Failure::Corrupt(format!("{key}: {error}")))?;
     Ok((Some(document), Condition::Unchanged(fact.etag)))
+}
+
+/// Writes a document about documentation, unless it has changed. Returns whether it did.
+pub(crate) async fn put<P: Host>(
+    ctx: &Context<'_, P>,
+    key: &FactKey,
+    document: &DocumentationDocument,
+    unchanged: Condition,
+) -> Result<bool, Failure> {
+    let (text, metadata) = (document.to_document(), document.metadata());
+    let written = documents::put(ctx, key, &text, &metadata, unchanged).await?;
+    Ok(written.is_some())
+}
+
+/// Removes a document. Storage has no conditional removal. So it is marked before, by compare-and-swap, and no request replaces a
+/// document with a recent mark. Returns `false`, and removes nothing, if the mark of this request is too old for that.
+pub(crate) async fn remove<P: Host>(
+    ctx: &Context<'_, P>,
+    key: &FactKey,
+    marked_at: Option<UnixTime>,
+) -> Result<bool, Failure> {
+    let remove = async || {
+        let waited = marked_at.map_or(0, |at| ctx.host.clock().now().since(at));
+        if waited > DOCUMENTATION_REMOVAL_SECONDS / 2 {
+            return Ok(false);
+        }
+        ctx.host.facts().delete(key).await?;
+        Ok(true)
+    };
+    documents::retry_while_busy(ctx, remove).await
 }
 
 /// Returns the documentation of a version with the head of its archive. `None` if it has none that can be read.
@@ -138,6 +174,21 @@ pub(crate) async fn page<P: Host>(
     Ok(None)
 }
 
+/// Opens a file that an archive has as it is: one ranged read. `None` if the archive is missing.
+pub(crate) async fn file<P: Host>(
+    ctx: &Context<'_, P>,
+    digest: Sha256,
+    head_length: u64,
+    file: Member,
+) -> Result<Option<P::Stream>, Failure> {
+    let kind = ArchiveKind::Documentation;
+    let key = ArchiveKey { digest, kind };
+    let offset = head_length.saturating_add(file.offset);
+    let archives = ctx.host.archives();
+    let length = u64::from(file.length);
+    Ok(archives.open_part(key.into(), offset, length).await?)
+}
+
 /// Returns the archives that a version's documentation consists of, or did.
 pub(crate) fn archives(document: &DocumentationDocument) -> Vec<ArchiveKey> {
     let mut archives = vec![document.archive.archive_key()];
@@ -159,8 +210,7 @@ pub(crate) async fn archive_of<P: Host>(
     ctx: &Context<'_, P>,
     listed: &ListedFact,
 ) -> Result<Option<ArchiveKey>, Failure> {
-    let named = listed.metadata.iter().find(|(name, _)| name == ARCHIVE);
-    if let Some(digest) = named.and_then(|(_, digest)| digest.parse().ok()) {
+    if let Some(digest) = listed.value(ARCHIVE).and_then(|digest| digest.parse().ok()) {
         let kind = ArchiveKind::Documentation;
         return Ok(Some(ArchiveKey { digest, kind }));
     }

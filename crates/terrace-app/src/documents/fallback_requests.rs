@@ -2,10 +2,9 @@
 
 use terrace_core::http::problem::Problem;
 use terrace_core::storage::archive_url::Upload;
-use terrace_core::storage::fallback::BUCKET_PAGE_BYTES;
-use terrace_core::storage::fallback::BUCKET_REQUEST_SECONDS;
-use terrace_core::storage::fallback::COPY_SECONDS;
-use terrace_core::storage::fallback::{self, BucketPage, FallbackBucket};
+use terrace_core::storage::fallback::{
+    self, BUCKET_PAGE_BYTES, BUCKET_REQUEST_SECONDS, BucketPage, COPY_SECONDS, FallbackBucket,
+};
 use terrace_core::storage::key::{AUDIT, BytesKey};
 use terrace_core::upstream::origin::Fetched;
 use terrace_presign::SignedMethod;

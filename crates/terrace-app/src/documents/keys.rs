@@ -11,7 +11,7 @@ use terrace_openpgp::{KeyId, SigningKey, parse_signing_keys};
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::host::{Condition, Facts as _, Host};
+use crate::host::{Condition, Host};
 use crate::{documents, json};
 
 /// A change of the document: returns whether it changes anything, or the reason why it is rejected.
@@ -57,10 +57,6 @@ pub(crate) async fn document<P: Host>(
     namespace: &Namespace,
 ) -> Result<(SigningKeysDocument, Condition), Failure> {
     let key = FactKey::SigningKeys(namespace.clone());
-    let Some(fact) = ctx.host.facts().get(&key).await? else {
-        return Ok((SigningKeysDocument::default(), Condition::Absent));
-    };
-    let document = serde_json::from_slice(&fact.bytes)
-        .map_err(|error| Failure::Corrupt(format!("{key}: {error}")))?;
-    Ok((document, Condition::Unchanged(fact.etag)))
+    let (document, unchanged) = documents::read_for_change(ctx, &key).await?;
+    Ok((Option::unwrap_or_default(document), unchanged))
 }

@@ -1,12 +1,10 @@
-//! Leases on work that one request at a time does, and none for a while after a failure: fetches from an origin, and
-//! rebuilds of the catalogue.
+//! Leases on work that one request at a time does, and none for a while after a failure: fetches from an origin.
 //!
 //! A lease is a small document in R2. It is taken by compare-and-swap and expires by itself, so a Worker that is killed
 //! blocks others only until then.
 
 use std::fmt;
 
-use terrace_core::limits;
 use terrace_core::storage::key::{FactKey, Lease};
 use terrace_core::upstream::pull::PULL_SECONDS;
 
@@ -20,7 +18,7 @@ use crate::host::{Clock as _, Condition, Facts as _, Host, StoreError};
 const DOCUMENTS_SECONDS: u32 = 2 * PULL_SECONDS;
 
 /// The duration of a lease for bytes, in seconds. It is renewed while they are being stored.
-const BYTES_SECONDS: u32 = 30;
+pub(crate) const BYTES_SECONDS: u32 = 30;
 
 /// The interval at which a lease is renewed, in seconds.
 pub(crate) const RENEWAL_SECONDS: u32 = 10;
@@ -108,8 +106,7 @@ async fn hold<P: Host>(ctx: &Context<'_, P>, lease: &Lease, seconds: u32, failed
 fn seconds_of(lease: &Lease) -> u32 {
     match lease {
         Lease::Versions(_) | Lease::Release(..) => DOCUMENTS_SECONDS,
-        Lease::Package(_) => BYTES_SECONDS,
-        Lease::Catalog => limits::CATALOG_SECONDS,
+        Lease::Package(_) | Lease::Catalog => BYTES_SECONDS,
     }
 }
 

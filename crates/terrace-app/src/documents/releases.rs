@@ -73,10 +73,7 @@ pub(crate) async fn listed<P: Host>(
     version: Version,
     fact: &ListedFact,
 ) -> Result<Option<ListedRelease>, Failure> {
-    let value = |name: &str| {
-        let mut metadata = fact.metadata.iter();
-        metadata.find_map(|(known, value)| (known == name).then_some(value.as_str()))
-    };
+    let value = |name: &str| fact.value(name);
     if let Some(listed) =
         ListedRelease::from_metadata(package, version.clone(), fact.stored_at, value)
     {
@@ -88,8 +85,7 @@ pub(crate) async fn listed<P: Host>(
 
 /// Returns whether a listed release was erased.
 pub(crate) fn is_erased(fact: &ListedFact) -> bool {
-    let mut names = fact.metadata.iter().map(|(name, _)| name);
-    names.any(|name| name == ERASED)
+    fact.value(ERASED).is_some()
 }
 
 /// Returns the revision of a package's change marker; `None` if it has none.

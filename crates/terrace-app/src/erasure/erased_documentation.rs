@@ -29,18 +29,6 @@ use crate::host::{Host, ListedFact};
 /// Maximum number of versions for which one request for an erasure removes the documentation with the archives.
 const DOCUMENTATION_ERASED_AT_ONCE: usize = 30;
 
-/// Maximum number of releases that an erasure reads because an older version of Terrace has stored them without the digest of
-/// their archive. The repair examines the others.
-const UNNAMED_ARCHIVES_READ: usize = 100;
-
-/// A documented version that may consist of erased archives.
-struct Candidate {
-    package: Package,
-    version: Version,
-    /// Whether its metadata name no archive, so that only its document tells.
-    names_no_archive: bool,
-}
-
 /// The versions that a search has found.
 #[derive(Default)]
 struct Found {
@@ -77,49 +65,9 @@ async fn consisting_of<P: Host>(
     archives: &[ArchiveKey],
 ) -> Result<Found, Failure> {
     let mut found = Found::default();
-    let mut unnamed = 0;
-    for candidate in candidates(ctx, archives).await? {
-        if found.versions.len() >= DOCUMENTATION_ERASED_AT_ONCE {
-            found.is_truncated = true;
-            break;
-        }
-        if candidate.names_no_archive {
-            unnamed += 1;
-            if unnamed > UNNAMED_ARCHIVES_READ {
-                continue;
-            }
-        }
-        let Candidate {
-            package, version, ..
-        } = candidate;
-        let release = releases::find(ctx, &package, &version).await;
-        let Some(release) = intact(ctx, release)?.flatten() else {
-            continue;
-        };
-        if has_one_of(&release, archives) {
-            found.versions.push(DocumentRemoval {
-                package,
-                version,
-                only: None,
-            });
-        }
-    }
-    if unnamed > UNNAMED_ARCHIVES_READ {
-        ctx.host.log(
-            "erasure: older releases do not name their archives, and not all were read: the repair examines the others",
-        );
-    }
-    Ok(found)
-}
-
-/// Returns the documented versions that may consist of these archives, in the order of their names.
-async fn candidates<P: Host>(
-    ctx: &Context<'_, P>,
-    archives: &[ArchiveKey],
-) -> Result<Vec<Candidate>, Failure> {
-    let mut possible: BTreeMap<String, Candidate> = BTreeMap::new();
+    let mut possible = BTreeMap::new();
     if archives.iter().all(is_documentation) {
-        return Ok(Vec::new());
+        return Ok(found);
     }
     documents::visit(ctx, RELEASES, async |fact| {
         let candidate = candidate(ctx, archives, &fact).await?;
@@ -127,23 +75,35 @@ async fn candidates<P: Host>(
         Ok(())
     })
     .await?;
-    let mut documented = Vec::new();
     if possible.is_empty() {
-        return Ok(documented);
+        return Ok(found);
     }
     documents::visit(ctx, DOCUMENTATION, async |fact| {
-        documented.extend(possible.remove(&fact.name));
+        let Some((package, version)) = possible.remove(&fact.name) else {
+            return Ok(());
+        };
+        if found.versions.len() >= DOCUMENTATION_ERASED_AT_ONCE {
+            found.is_truncated = true;
+            return Ok(());
+        }
+        let release = releases::find(ctx, &package, &version).await;
+        if let Some(release) = intact(ctx, release)?.flatten()
+            && has_one_of(&release, archives)
+        {
+            found.versions.push(DocumentRemoval::of(package, version));
+        }
         Ok(())
     })
     .await?;
-    Ok(documented)
+    Ok(found)
 }
 
+/// Returns the version of a listed release if it may consist of these archives.
 async fn candidate<P: Host>(
     ctx: &Context<'_, P>,
     archives: &[ArchiveKey],
     fact: &ListedFact,
-) -> Result<Option<Candidate>, Failure> {
+) -> Result<Option<(Package, Version)>, Failure> {
     let key = FactKey::parse(&format!("{RELEASES}{}", fact.name));
     let Some(FactKey::Release(package, version)) = key else {
         return Ok(None);
@@ -154,11 +114,7 @@ async fn candidate<P: Host>(
         !listed.is_erased && archives.any(|archive| listed.may_consist_of(archive))
     };
     let listed = intact(ctx, listed)?.flatten().filter(may_consist);
-    Ok(listed.map(|listed| Candidate {
-        package,
-        version,
-        names_no_archive: listed.names_no_archive(),
-    }))
+    Ok(listed.map(|_| (package, version)))
 }
 
 fn has_one_of(release: &Release, archives: &[ArchiveKey]) -> bool {

@@ -164,10 +164,6 @@ pub fn stated_length(
 
 /// Requests to other registries, to identity providers, to the receivers of webhooks and to buckets. They have timeouts, only go where the guard allows,
 /// also after each redirect, and carry nothing from the client's request.
-#[expect(
-    async_fn_in_trait,
-    reason = "a Worker has one thread, and so have the tests"
-)]
 pub trait Upstream {
     /// The platform's own stream of bytes.
     type Stream;

@@ -7,3 +7,4 @@
 pub(crate) mod cards;
 pub(crate) mod merged;
 pub(crate) mod shards;
+mod turn;

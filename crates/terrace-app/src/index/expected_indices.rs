@@ -4,11 +4,10 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use futures_util::future::{join, join3, try_join};
+use futures_util::future::{join, try_join};
 use terrace_base::digest::Sha256;
 use terrace_base::sort;
 use terrace_core::api::admin::SigningKeysDocument;
-use terrace_core::documentation::Head;
 use terrace_core::index::about::{About, AboutDocumentation};
 use terrace_core::index::overview::Overview;
 use terrace_core::index::{self, ListedRelease};
@@ -16,7 +15,6 @@ use terrace_core::model::address::MirroredAddress;
 use terrace_core::model::package::Package;
 use terrace_core::model::status::StatusDocument;
 use terrace_core::model::version::Version;
-use terrace_core::storage::documentation::DocumentationDocument;
 use terrace_core::storage::index_document::IndexDocument;
 use terrace_core::storage::key::{FactKey, IndexKey};
 use terrace_core::storage::release::{Release, SigningKeyDocument};
@@ -33,80 +31,7 @@ use crate::host::{Host, Revision};
 pub(crate) type Indexed = Vec<(IndexKey, IndexDocument)>;
 
 /// The document about the status of a package, and the keys of its namespace with their status.
-pub(crate) type StoredStatus = (StatusDocument, SigningKeysDocument);
-
-/// The documentation of a version, with the head of its archive.
-type Documentation = Option<(DocumentationDocument, Head)>;
-
-/// The facts that the indices of a version follow from, besides its release.
-#[derive(Debug)]
-pub(crate) struct VersionFacts {
-    pub(crate) status: StoredStatus,
-    pub(crate) documentation: Result<Documentation, Failure>,
-    /// The release as it is stored, if it may have grown.
-    pub(crate) stored: Option<Release>,
-}
-
-/// The facts that the lists of a hosted package follow from.
-#[derive(Debug)]
-pub(crate) struct ListFacts {
-    status: StoredStatus,
-    releases: Vec<ListedRelease>,
-    documented: Result<BTreeSet<Version>, Failure>,
-}
-
-/// Reads the facts that the indices of a version follow from.
-pub(crate) async fn version_facts<P: Host>(
-    ctx: &Context<'_, P>,
-    release: &Release,
-) -> Result<VersionFacts, Failure> {
-    let (package, version) = (release.package(), release.version());
-    let grown = async {
-        match release.may_grow() {
-            true => releases::find(ctx, &package, version).await,
-            false => Ok(None),
-        }
-    };
-    let status = stored_status(ctx, &package);
-    let (status, documentation, stored) = join3(status, documented_as(ctx, release), grown).await;
-    Ok(VersionFacts {
-        status: status?,
-        documentation,
-        stored: stored?,
-    })
-}
-
-/// Reads the facts that the lists of a hosted package follow from.
-async fn list_facts<P: Host>(
-    ctx: &Context<'_, P>,
-    package: &Package,
-) -> Result<ListFacts, Failure> {
-    let status = stored_status(ctx, package);
-    let (releases, documented) = (releases::list(ctx, package), documented(ctx, package));
-    let (status, releases, documented) = join3(status, releases, documented).await;
-    Ok(ListFacts {
-        status: status?,
-        releases: releases?,
-        documented,
-    })
-}
-
-/// Reads the facts that all indices of a hosted package and of one of its releases follow from.
-pub(crate) async fn facts_of_release<P: Host>(
-    ctx: &Context<'_, P>,
-    release: &Release,
-) -> Result<(VersionFacts, ListFacts), Failure> {
-    let package = release.package();
-    let of_lists = list_facts(ctx, &package);
-    let (lists, documentation) = join(of_lists, documented_as(ctx, release)).await;
-    let lists = lists?;
-    let version = VersionFacts {
-        status: lists.status.clone(),
-        documentation,
-        stored: None,
-    };
-    Ok((version, lists))
-}
+type StoredStatus = (StatusDocument, SigningKeysDocument);
 
 async fn stored_status<P: Host>(
     ctx: &Context<'_, P>,
@@ -114,17 +39,6 @@ async fn stored_status<P: Host>(
 ) -> Result<StoredStatus, Failure> {
     let statuses = status::applied(ctx, package);
     try_join(statuses, status::signing_keys(ctx, package)).await
-}
-
-/// Returns the documentation of a release; none if it was erased.
-async fn documented_as<P: Host>(
-    ctx: &Context<'_, P>,
-    release: &Release,
-) -> Result<Documentation, Failure> {
-    match release.erased() {
-        Some(_) => Ok(None),
-        None => documentation::head(ctx, &release.package(), release.version()).await,
-    }
 }
 
 /// The status of a package's versions. Their indices follow from it and from the releases.
@@ -288,21 +202,6 @@ pub(crate) async fn package_lists_for_clients<P: Host>(
     indices_of_releases(ctx, package, releases).await
 }
 
-/// Does the same as [`package_lists_for_clients`], for a package that has releases: all facts about a hosted one are read at
-/// once, unless they were read before.
-pub(crate) async fn lists_after_change<P: Host>(
-    ctx: &Context<'_, P>,
-    package: &Package,
-    facts: Option<ListFacts>,
-) -> Result<PackageIndices, Failure> {
-    let facts = match (package, facts) {
-        (Package::Mirrored(_), _) => return package_lists_for_clients(ctx, package).await,
-        (_, Some(facts)) => facts,
-        (_, None) => list_facts(ctx, package).await?,
-    };
-    hosted_indices(ctx, package, facts).await
-}
-
 /// Returns the indices that follow from these releases, all those of the package.
 pub(crate) async fn package_indices<P: Host>(
     ctx: &Context<'_, P>,
@@ -323,35 +222,22 @@ async fn indices_of_releases<P: Host>(
             Ok(PackageIndices::default())
         }
         Package::Provider(_) | Package::Module(_) => {
-            let (status, documented) =
-                join(stored_status(ctx, package), documented(ctx, package)).await;
-            let facts = ListFacts {
-                status: status?,
-                releases,
-                documented,
-            };
-            hosted_indices(ctx, package, facts).await
+            let read = join(stored_status(ctx, package), documented(ctx, package));
+            let (status, documented) = read.await;
+            let (mut statuses, signing_keys) = status?;
+            let keys = &signing_keys.statuses;
+            status::apply_key_statuses(ctx, keys, package, &releases, &mut statuses).await?;
+            status::apply_erasures(ctx, package, &releases, &mut statuses).await?;
+            if let Some(block) = &statuses.blocked {
+                return Ok(PackageIndices {
+                    lists: index::blocked_lists(package, block),
+                    revoked: index::revoked_versions(package, &releases, &statuses),
+                    ..PackageIndices::default()
+                });
+            }
+            Ok(PackageIndices::of(package, releases, &statuses, documented))
         }
     }
-}
-
-async fn hosted_indices<P: Host>(
-    ctx: &Context<'_, P>,
-    package: &Package,
-    facts: ListFacts,
-) -> Result<PackageIndices, Failure> {
-    let ListFacts {
-        status: (mut statuses, signing_keys),
-        releases,
-        documented,
-    } = facts;
-    if releases.is_empty() {
-        return Ok(PackageIndices::default());
-    }
-    let key_statuses = &signing_keys.statuses;
-    status::apply_key_statuses(ctx, key_statuses, package, &releases, &mut statuses).await?;
-    status::apply_erasures(ctx, package, &releases, &mut statuses).await?;
-    Ok(PackageIndices::of(package, releases, &statuses, documented))
 }
 
 /// Returns the versions of a package that have documentation. Documentation may be stored before its release.
@@ -378,12 +264,12 @@ async fn mirrored_indices<P: Host>(
     if policy.pulls(address) || !stored.is_empty() {
         statuses = status::document(ctx, &package).await?;
         if statuses.blocked.is_none() {
-            statuses.blocked = rules::block_of(ctx, address).await?;
+            statuses.blocked = rules::block_of(ctx, &package).await?;
             is_blocked_by_rule = statuses.blocked.is_some();
         }
     }
     if let Some(block) = &statuses.blocked {
-        let mut lists = index::blocked_lists(address, block);
+        let mut lists = index::blocked_lists(&package, block);
         // A repair may never visit a provider of which nothing is stored: its lists are made again by each read, until the
         // rule ends.
         if is_blocked_by_rule && stored.is_empty() {
@@ -410,7 +296,7 @@ async fn mirrored_indices<P: Host>(
     let metadata = policy.metadata(seen, listed.is_empty());
     let mut indices = if listed.is_empty() {
         let mut lists = match &metadata {
-            Some(_) => index::empty_versions(address),
+            Some(_) => index::empty_versions(&package),
             None => Vec::new(),
         };
         let overview = Overview::default();
@@ -456,10 +342,8 @@ pub(crate) async fn protocol_indices<P: Host>(
     release: &Release,
 ) -> Result<Indexed, Failure> {
     let package = release.package();
-    let status = match release.erased() {
-        Some(_) => listed_status(ctx, &package).await?,
-        None => package_status(ctx, &package).await?,
-    };
+    // A version that was erased may be missing in the document about statuses.
+    let status = package_status_with(ctx, &package, release.erased().is_some()).await?;
     protocol_indices_with(ctx, &status, release).await
 }
 
@@ -487,18 +371,13 @@ pub(crate) async fn about<P: Host>(
     ctx: &Context<'_, P>,
     release: &Release,
 ) -> Result<(IndexKey, IndexDocument), Failure> {
-    Ok(about_with(release, documented_as(ctx, release).await?))
-}
-
-/// Returns the index that describes one version, with documentation that was read before.
-pub(crate) fn about_with(
-    release: &Release,
-    documentation: Documentation,
-) -> (IndexKey, IndexDocument) {
-    let documentation = documentation.filter(|_| release.erased().is_none());
+    let documentation = match release.erased() {
+        Some(_) => None,
+        None => documentation::head(ctx, &release.package(), release.version()).await?,
+    };
     let documentation =
         documentation.map(|(document, head)| AboutDocumentation::of(document, head));
-    About::of(release, documentation).index(release)
+    Ok(About::of(release, documentation).index(release))
 }
 
 /// Returns another release for each content of a revoked release that other releases share: the lowest
@@ -601,42 +480,16 @@ pub(crate) async fn package_status<P: Host>(
     ctx: &Context<'_, P>,
     package: &Package,
 ) -> Result<PackageStatus, Failure> {
-    status_of_package(ctx, package, false).await
+    package_status_with(ctx, package, false).await
 }
 
-/// Does the same as [`package_status`], and reads the releases in any case: a version that was erased may be missing in the
-/// document about statuses.
-async fn listed_status<P: Host>(
-    ctx: &Context<'_, P>,
-    package: &Package,
-) -> Result<PackageStatus, Failure> {
-    status_of_package(ctx, package, true).await
-}
-
-async fn status_of_package<P: Host>(
+/// Does the same as [`package_status`], and reads the releases in any case if `lists`.
+async fn package_status_with<P: Host>(
     ctx: &Context<'_, P>,
     package: &Package,
     lists: bool,
 ) -> Result<PackageStatus, Failure> {
-    let stored = stored_status(ctx, package).await?;
-    completed_status(ctx, package, stored, lists).await
-}
-
-/// Returns the status of a package, with documents that were read before.
-pub(crate) async fn status_with<P: Host>(
-    ctx: &Context<'_, P>,
-    package: &Package,
-    stored: StoredStatus,
-) -> Result<PackageStatus, Failure> {
-    completed_status(ctx, package, stored, false).await
-}
-
-async fn completed_status<P: Host>(
-    ctx: &Context<'_, P>,
-    package: &Package,
-    (mut statuses, signing_keys): StoredStatus,
-    lists: bool,
-) -> Result<PackageStatus, Failure> {
+    let (mut statuses, signing_keys) = stored_status(ctx, package).await?;
     let mut listed = Rc::default();
     let key_statuses = &signing_keys.statuses;
     if lists || statuses.refuses_any() || !key_statuses.is_empty() {

@@ -16,10 +16,10 @@ use crate::concurrent::Boxed;
 use crate::context::{Context, Task};
 use crate::documents::{audit, releases};
 use crate::failure::Failure;
-use crate::host::{Facts as _, Host, Revision, StoreError};
+use crate::host::{Facts as _, Host, StoreError};
 use crate::index::catalog::cards::PreparedCard;
 use crate::index::catalog::{cards, shards};
-use crate::index::expected_indices::{Indexed, ListFacts, VersionFacts};
+use crate::index::expected_indices::Indexed;
 use crate::index::index_writer::Writing;
 use crate::index::{expected_indices, index_writer};
 
@@ -31,57 +31,36 @@ const SIGNED_RELEASES_AT_ONCE: u32 = 40;
 /// Number of storage operations after which a request processes no further release of a signing key.
 const SIGNED_OPERATIONS: u32 = 400;
 
-/// The part of the indices that only people read and that could not be written. It fails no publish: a task after the
-/// response writes it, or else the repair does.
-#[derive(Debug)]
-enum Unwritten {
-    /// The card of a package.
-    Card(Failure),
-    /// An index.
-    Index(Failure),
-}
-
 /// The last writes of a request that publishes a release.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LastWrite {
-    /// The entry of the audit log: the newest one is read while the indices are written.
+    /// The entry of the audit log: the newest one is read while the indices of the version are written.
     AuditEntry,
     /// The indices: the request is the read of a client, and is not audited.
     Indices,
 }
 
-/// Writes the indices of a release after its commit, and after the change marker got the revision `since`: those of the version and,
-/// at the same time, the lists and the catalogue. All of them are compared with the newest facts in the end, even if some cannot
-/// be written.
+/// Writes the indices of a release after its commit and the change of the marker: those of the version and, at the same time, the lists.
+/// All of them are compared with the newest facts in the end, even if some cannot be written.
 ///
 /// # Errors
 /// If an index of a protocol may not be the newest one.
 pub(crate) async fn publish_release<P: Host>(
     ctx: &Context<'_, P>,
     release: &Release,
-    (scope, since): (IndexScope, Option<Revision>),
+    scope: IndexScope,
     last: LastWrite,
 ) -> Result<(), Failure> {
     let package = release.package();
-    let facts = match (&package, scope) {
-        (Package::Mirrored(_), _) | (_, IndexScope::Version) => None,
-        // The loop then reads the revision later than these facts.
-        _ if since.is_none() => None,
-        _ => Some(expected_indices::facts_of_release(ctx, release).await?),
-    };
-    let (version_facts, list_facts) = facts.unzip();
-    let version = write_version(ctx, release, version_facts, since.clone());
+    let version = write_version(ctx, release);
     let lists = async {
         if scope == IndexScope::Version {
             return Ok(());
         }
-        let written = write_lists(ctx, &package, list_facts, since).await?;
-        let catalog = publish_catalog(ctx, &package, written);
-        match last {
-            LastWrite::AuditEntry => {
-                join(catalog, audit::read_ahead(ctx)).await;
-            }
-            LastWrite::Indices => catalog.await,
+        let written = write_lists(ctx, &package).await?;
+        publish_catalog(ctx, &package, written);
+        if last == LastWrite::AuditEntry {
+            audit::read_ahead(ctx).await;
         }
         Ok(())
     };
@@ -95,28 +74,32 @@ pub(crate) async fn publish_release<P: Host>(
     }
 }
 
-/// Writes the version lists and the card of a package after a commit, and then the catalogue of its owner. The catalogue
-/// is written even if the card is unchanged: an earlier attempt may have been interrupted after it wrote the card.
+/// Writes the version lists and the card of a package after a commit, and the catalogue of its owner after the response. The
+/// catalogue is written even if the card is unchanged: an earlier attempt may have been interrupted after it wrote the card.
 ///
 /// # Errors
-/// If a list of a protocol may not be the newest one. The overview, the card and the catalogue cause no error.
+/// If a list of a protocol may not be the newest one. The overview, the card and the catalogue cause no error: a task after the
+/// response writes them, or else the repair does.
 pub(crate) async fn publish_lists<P: Host>(
     ctx: &Context<'_, P>,
     package: &Package,
 ) -> Result<(), Failure> {
-    let written = write_lists(ctx, package, None, None).await?;
-    publish_catalog(ctx, package, written).await;
+    let written = write_lists(ctx, package).await?;
+    publish_catalog(ctx, package, written);
     Ok(())
 }
 
-async fn publish_catalog<P: Host>(
+fn publish_catalog<P: Host>(
     ctx: &Context<'_, P>,
     package: &Package,
-    written: Result<CardChange, Unwritten>,
+    written: Result<CardChange, Failure>,
 ) {
     match written {
-        Ok(change) => shards::publish(ctx, package, change).await,
-        Err(unwritten) => complete_later(ctx, package, unwritten),
+        Ok(change) => shards::publish_later(ctx, package, change),
+        Err(failure) => {
+            ctx.report(failure);
+            ctx.defer(Task::RefreshOverview(package.clone()));
+        }
     }
 }
 
@@ -128,21 +111,11 @@ pub(crate) async fn refresh_package<P: Host>(
     ctx: &Context<'_, P>,
     package: &Package,
 ) -> Result<(), Failure> {
-    match write_lists(ctx, package, None, None).await? {
+    match write_lists(ctx, package).await? {
         Ok(CardChange::Unchanged) => {}
-        Ok(change) => shards::publish(ctx, package, change).await,
-        Err(unwritten) => complete_later(ctx, package, unwritten),
+        written => publish_catalog(ctx, package, written),
     }
     Ok(())
-}
-
-fn complete_later<P: Host>(ctx: &Context<'_, P>, package: &Package, unwritten: Unwritten) {
-    let (task, failure) = match unwritten {
-        Unwritten::Card(failure) => (Task::RefreshCard(package.clone()), failure),
-        Unwritten::Index(failure) => (Task::RefreshOverview(package.clone()), failure),
-    };
-    ctx.report(failure);
-    ctx.defer(task);
 }
 
 /// Writes the overview and the card of a package, after a response that could not wait for them. The lists are written.
@@ -150,23 +123,18 @@ pub(crate) async fn complete_overview<P: Host>(
     ctx: &Context<'_, P>,
     package: &Package,
 ) -> Result<(), Failure> {
-    refresh_overview(ctx, package).await?;
-    complete_card(ctx, package).await
+    refresh_people(ctx, package).await?;
+    // The failed attempt may have changed the card in any way.
+    shards::publish_later(ctx, package, CardChange::Shrunk);
+    Ok(())
 }
 
-/// Writes the card of a package, after a response that could not wait for it.
-pub(crate) async fn complete_card<P: Host>(
+async fn refresh_people<P: Host>(
     ctx: &Context<'_, P>,
     package: &Package,
-) -> Result<(), Failure> {
-    refresh_card(ctx, package).await?;
-    publish_unknown(ctx, package).await
-}
-
-/// Writes the catalogue of an owner. The failed attempt may have changed the card in any way.
-async fn publish_unknown<P: Host>(ctx: &Context<'_, P>, package: &Package) -> Result<(), Failure> {
-    shards::publish(ctx, package, CardChange::Shrunk).await;
-    Ok(())
+) -> Result<CardChange, Failure> {
+    refresh_overview(ctx, package).await?;
+    refresh_card(ctx, package).await
 }
 
 /// Writes the version lists and the card of a package, like [`publish_lists`], but not the catalogue of its owner.
@@ -177,50 +145,36 @@ pub(crate) async fn refresh_lists<P: Host>(
     ctx: &Context<'_, P>,
     package: &Package,
 ) -> Result<CardChange, Failure> {
-    match write_lists(ctx, package, None, None).await? {
-        Err(Unwritten::Card(Failure::Store(StoreError::Busy(_)))) => {
-            refresh_card(ctx, package).await
-        }
-        Err(Unwritten::Index(Failure::Store(StoreError::Busy(_)))) => {
-            refresh_overview(ctx, package).await?;
-            refresh_card(ctx, package).await
-        }
-        written => Ok(written?),
+    match write_lists(ctx, package).await? {
+        Err(Failure::Store(StoreError::Busy(_))) => refresh_people(ctx, package).await,
+        written => written,
     }
 }
 
-/// Writes the version lists and then the card of a package, and again as long as other requests commit in the meantime.
-/// [`terrace_core::index`] explains why this ends with the newest ones. `facts` were read after the change marker got the revision
-/// `since`.
+/// Writes the version lists and then the card of a package, and again as long as other requests commit in the meantime. The inner
+/// error is that of the overview or the card, which only people read.
+/// [`terrace_core::index`] explains why this ends with the newest ones.
 async fn write_lists<P: Host>(
     ctx: &Context<'_, P>,
     package: &Package,
-    facts: Option<ListFacts>,
-    since: Option<Revision>,
-) -> Result<Result<CardChange, Unwritten>, Failure> {
-    let writing = Writing::coalesced(IndexKey::Tags(package.clone())).since(since);
+) -> Result<Result<CardChange, Failure>, Failure> {
+    let writing = Writing::coalesced(IndexKey::Tags(package.clone()));
     let change = Cell::new(CardChange::Unchanged);
     let unwritten = RefCell::new(None);
-    let facts = Cell::new(facts);
     let write = || -> Boxed<'_> {
         Box::pin(async {
             rules::read_before_writing(ctx, package).await?;
-            let lists = expected_indices::lists_after_change(ctx, package, facts.take()).await?;
+            let lists = expected_indices::package_lists_for_clients(ctx, package).await?;
             let written = index_writer::write_for_clients(ctx, &lists.lists, &writing);
             let card = cards::prepare(ctx, package, &lists.overview);
             let (failed, card) = join(written, card).await;
             let failed = lists.failure.or(failed?.map(Failure::from));
-            let left = match failed {
-                Some(failure) => Some(Unwritten::Index(failure)),
-                None => match write_card(ctx, card).await {
-                    Ok(written) => {
-                        change.set(change.get().and(written));
-                        None
-                    }
-                    Err(failure) => Some(Unwritten::Card(failure)),
-                },
+            let card = match failed {
+                Some(failure) => Err(failure),
+                None => write_card(ctx, card).await,
             };
-            unwritten.replace(left);
+            let card = card.map(|written| change.set(change.get().and(written)));
+            unwritten.replace(card.err());
             Ok(())
         })
     };
@@ -304,7 +258,7 @@ pub(crate) async fn publish_version<P: Host>(
     ctx: &Context<'_, P>,
     release: &Release,
 ) -> Result<(), Failure> {
-    let written = write_version(ctx, release, None, None).await;
+    let written = write_version(ctx, release).await;
     report_version(ctx, release, written)
 }
 
@@ -330,49 +284,37 @@ pub(crate) async fn refresh_version<P: Host>(
     ctx: &Context<'_, P>,
     release: &Release,
 ) -> Result<(), Failure> {
-    match write_version(ctx, release, None, None).await? {
+    match write_version(ctx, release).await? {
         Err(Failure::Store(StoreError::Busy(_))) => refresh_about(ctx, release).await,
         written => written,
     }
 }
 
-/// Writes the indices of a version. The inner error is that of the one that describes the version. `facts` were read after the
-/// change marker got the revision `since`.
+/// Writes the indices of a version. The inner error is that of the one that describes the version.
 async fn write_version<P: Host>(
     ctx: &Context<'_, P>,
     release: &Release,
-    facts: Option<VersionFacts>,
-    since: Option<Revision>,
 ) -> Result<Result<(), Failure>, Failure> {
     let (package, version) = (release.package(), release.version());
     let key = IndexKey::Version(package.clone(), version.clone());
-    let writing = Writing::coalesced(key).since(since);
+    let writing = Writing::coalesced(key);
     let written: RefCell<Option<Indexed>> = RefCell::default();
     let unwritten: RefCell<Option<Failure>> = RefCell::default();
-    let facts = Cell::new(facts);
     let write = || -> Boxed<'_> {
         Box::pin(async {
             rules::read_before_writing(ctx, &package).await?;
-            let facts = match facts.take() {
-                Some(facts) => facts,
-                None => expected_indices::version_facts(ctx, release).await?,
-            };
-            let status = expected_indices::status_with(ctx, &package, facts.status).await?;
+            let status = expected_indices::package_status(ctx, &package).await?;
             // A version is revoked before it is erased.
-            let stored = match facts.stored {
-                None if status.is_revoked(version) => {
-                    releases::find(ctx, &package, version).await?
-                }
-                stored => stored,
+            let stored = match release.may_grow() || status.is_revoked(version) {
+                true => releases::find(ctx, &package, version).await?,
+                false => None,
             };
             let release = stored.as_ref().unwrap_or(release);
             let indices = expected_indices::protocol_indices_with(ctx, &status, release);
-            let mut indices = indices.await?;
-            let mut left = None;
-            match facts.documentation {
-                Ok(found) => indices.push(expected_indices::about_with(release, found)),
-                Err(failure) => left = Some(failure),
-            }
+            let (indices, about) = join(indices, expected_indices::about(ctx, release)).await;
+            let mut indices = indices?;
+            let about = about.map(|about| indices.push(about));
+            let mut left = about.err();
             // Others may have changed the package without changing the status of this version.
             if left.is_none() && written.borrow().as_ref() == Some(&indices) {
                 writing.note_repetition();
@@ -448,14 +390,14 @@ pub(crate) async fn refresh_signed_by<P: Host>(
     }
     let mut change = CardChange::Unchanged;
     for package in &packages {
-        match write_lists(ctx, package, None, None).await? {
+        match write_lists(ctx, package).await? {
             Ok(written) => change = change.and(written),
-            Err(unwritten) => complete_later(ctx, package, unwritten),
+            unwritten => publish_catalog(ctx, package, unwritten),
         }
     }
     // They have one owner.
     if let Some(package) = packages.first() {
-        shards::publish(ctx, package, change).await;
+        shards::publish_later(ctx, package, change);
     }
     Ok(last.filter(|_| is_truncated))
 }
@@ -495,13 +437,5 @@ async fn until_current<'w, P: Host>(
     match index_writer::until_current(ctx, &marker, writing, write).await? {
         true => Ok(()),
         false => Err(StoreError::Busy(key.to_string()).into()),
-    }
-}
-
-impl From<Unwritten> for Failure {
-    fn from(unwritten: Unwritten) -> Self {
-        match unwritten {
-            Unwritten::Card(failure) | Unwritten::Index(failure) => failure,
-        }
     }
 }

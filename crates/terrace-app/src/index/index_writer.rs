@@ -18,7 +18,7 @@ use crate::index::expected_indices::Indexed;
 
 /// Maximum number of times that an index is rewritten because a release was committed in the meantime. KV
 /// allows one write per second to a key, so this is also the longest wait, in seconds.
-pub(crate) const REFRESH_ROUNDS: u32 = 30;
+const REFRESH_ROUNDS: u32 = 30;
 
 /// Number of attempts of a publish to write an index that only people read, one second apart: people wait for no more than three
 /// seconds. All
@@ -39,8 +39,6 @@ pub(crate) struct Writing {
     name: Option<IndexKey>,
     /// Those that may have been written, and were not compared with the newest facts yet.
     written: RefCell<Vec<IndexKey>>,
-    /// The revision of the fact that this request has written last, until the first round.
-    since: Cell<Option<Revision>>,
     /// Whether the current round has written nothing, because an earlier one has written the same.
     is_repeated: Cell<bool>,
 }
@@ -51,7 +49,6 @@ impl Writing {
         Self {
             name: Some(name),
             written: RefCell::default(),
-            since: Cell::default(),
             is_repeated: Cell::default(),
         }
     }
@@ -61,16 +58,8 @@ impl Writing {
         Self {
             name: None,
             written: RefCell::default(),
-            since: Cell::default(),
             is_repeated: Cell::default(),
         }
-    }
-
-    /// Returns the indices, which follow from facts that are read after this request has written this revision of the fact: the
-    /// first round need not read it.
-    pub(crate) fn since(self, revision: Option<Revision>) -> Self {
-        self.since.set(revision);
-        self
     }
 
     /// Notes that this round would write what an earlier one has written.
@@ -148,24 +137,8 @@ pub(crate) async fn until_current<'w, P: Host>(
     writing: &Writing,
     write: &dyn Fn() -> Boxed<'w>,
 ) -> Result<bool, Failure> {
-    let is_current = within(ctx, fact, writing, REFRESH_ROUNDS, write).await?;
-    if !is_current {
-        writing.withdraw(ctx).await;
-    }
-    Ok(is_current)
-}
-
-/// Does the same as [`until_current`], in fewer rounds. If they do not suffice, the indices that it has written remain, and the
-/// caller has to continue.
-pub(crate) async fn within<'w, P: Host>(
-    ctx: &Context<'_, P>,
-    fact: &FactKey,
-    writing: &Writing,
-    rounds: u32,
-    write: &dyn Fn() -> Boxed<'w>,
-) -> Result<bool, Failure> {
-    let is_current = attempts(ctx, fact, writing, rounds, write).await;
-    if is_current.is_err() {
+    let is_current = attempts(ctx, fact, writing, write).await;
+    if !matches!(is_current, Ok(true)) {
         writing.withdraw(ctx).await;
     }
     is_current
@@ -175,16 +148,12 @@ async fn attempts<'w, P: Host>(
     ctx: &Context<'_, P>,
     fact: &FactKey,
     writing: &Writing,
-    rounds: u32,
     write: &dyn Fn() -> Boxed<'w>,
 ) -> Result<bool, Failure> {
     let facts = ctx.host.facts();
     let mut has_waited = false;
-    for _ in 0..rounds {
-        let before = match writing.since.take() {
-            Some(written) => Some(written),
-            None => facts.revision(fact).await?,
-        };
+    for _ in 0..REFRESH_ROUNDS {
+        let before = facts.revision(fact).await?;
         if has_waited && is_written(ctx, writing, before.as_ref()).await? {
             return Ok(true);
         }
@@ -323,28 +292,31 @@ async fn write_when_free<P: Host>(
     writing.put(ctx, key, document).await
 }
 
-/// Changes a change marker, and returns its revision then. It allows one write per second. The identity of the writer does not
+/// Changes a change marker. It allows one write per second. The identity of the writer does not
 /// matter: if another request changes the marker while this one waits, that suffices.
 pub(crate) async fn rewrite_change_marker<P: Host>(
     ctx: &Context<'_, P>,
     fact: &FactKey,
-) -> Result<Option<Revision>, StoreError> {
+) -> Result<(), StoreError> {
     let facts = ctx.host.facts();
     let marker = ctx.change_marker();
     let mut waiting_since = None;
     for _ in 1..BUSY_TRIES {
         match facts.put(fact, &marker, &[], Condition::Any).await {
             Err(StoreError::Busy(_)) => {}
-            other => return other,
+            other => return other.map(drop),
         }
         let now = facts.revision(fact).await?;
         if waiting_since.as_ref().is_some_and(|then| *then != now) {
-            return Ok(now);
+            return Ok(());
         }
         waiting_since = Some(now);
         ctx.host.clock().sleep(1).await;
     }
-    facts.put(fact, &marker, &[], Condition::Any).await
+    facts
+        .put(fact, &marker, &[], Condition::Any)
+        .await
+        .map(drop)
 }
 
 /// Combines the results of several writes: `Busy` is returned unless there is a worse error.

@@ -1,11 +1,18 @@
-//! Lists of namespaces, and of the packages of one.
+//! Lists of namespaces, of the packages of one, and of those that call a package.
 
-use terrace_core::api::details::{ListedPackage, NamespacePage, NamespaceView, PackagePage};
+use terrace_core::api::details::{
+    ListedPackage, NamespacePage, NamespaceView, PackagePage, UsedByPage,
+};
 use terrace_core::api::route::ApiRoute;
 use terrace_core::auth::access::Owner;
 use terrace_core::http::problem::Problem;
+use terrace_core::index::calls;
 use terrace_core::index::catalog::CatalogLine;
-use terrace_core::search::{NamespaceCount, SearchKind, namespaces, packages as package_lines};
+use terrace_core::model::own_hosts::OwnHosts;
+use terrace_core::model::package::Package;
+use terrace_core::search::{
+    NamespaceCount, SearchKind, callers, namespaces, packages as package_lines,
+};
 
 use crate::context::Context;
 use crate::failure::Failure;
@@ -88,6 +95,41 @@ pub(crate) async fn page<P: Host>(
     let (packages, next) = page_of(call, wanted)?;
     Ok(PackagePage {
         namespace: owner.to_string(),
+        packages,
+        next,
+    })
+}
+
+/// Lists the packages that call a package.
+pub(crate) async fn used_by<P, R>(
+    ctx: &Context<'_, P>,
+    call: Call,
+    request: R,
+    package: Package,
+) -> Handled<P::Stream>
+where
+    P: Host,
+    R: Request<Stream = P::Stream>,
+{
+    let page = used_by_page(ctx, &call, &package).await?;
+    Ok(listing::reply(&call.caller, &request, &page).into())
+}
+
+/// Returns the packages that call a package, of those that the caller may see. Since it depends on nothing else, the answer
+/// does not tell whether the package exists.
+pub(crate) async fn used_by_page<P: Host>(
+    ctx: &Context<'_, P>,
+    call: &Call,
+    package: &Package,
+) -> Result<UsedByPage, Failure> {
+    let catalog = listings::merged(ctx, &call.caller).await?;
+    let is_visible = |owner: &Owner| listings::sees(ctx, &call.caller, owner);
+    let own = OwnHosts::new(&call.origin, &ctx.config.hostnames);
+    let addresses = calls::of_package(package, &own);
+    let lines = callers(&catalog.texts(), &addresses, &is_visible);
+    let (packages, next) = page_of(call, lines)?;
+    Ok(UsedByPage {
+        address: package.address(),
         packages,
         next,
     })

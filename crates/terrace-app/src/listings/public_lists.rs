@@ -1,17 +1,16 @@
 //! Lists of packages in the shape of the public registry's API
 //! (<https://developer.hashicorp.com/terraform/registry/api-docs>), which pages them by their number.
 
+use serde_json::Value;
 use terrace_base::untrusted::{QUOTED_CHARS, line};
-use terrace_core::api::public::{
-    PublicMeta, PublicModule, PublicModules, PublicProvider, PublicProviders,
-};
+use terrace_core::api::public::{listed_module, listed_provider, object};
 use terrace_core::auth::access::Owner;
 use terrace_core::http::form::encoded;
 use terrace_core::http::problem::Problem;
 use terrace_core::index::catalog::CatalogLine;
 use terrace_core::limits;
 use terrace_core::model::name::{ModuleName, ModuleNamespace, Namespace};
-use terrace_core::search::{Match, Query, Search, SearchKind, packages};
+use terrace_core::search::{Match, Search, SearchKind, packages};
 
 use crate::context::Context;
 use crate::failure::Failure;
@@ -69,7 +68,8 @@ where
     let is_visible = |owner: &Owner| listings::sees(ctx, &call.caller, owner);
     let lines = packages(&texts, Some(list.kind), &is_visible);
     let mut lines = lines
-        .filter(|(key, _)| key.starts_with(&list.keys))
+        // Only the hostname of a mirrored package has a dot.
+        .filter(|(key, _)| key.starts_with(&list.keys) && !key.contains('.'))
         .peekable();
     if let (None, Some((_, missing))) = (lines.peek(), list.owner) {
         return Err(missing.into());
@@ -77,19 +77,17 @@ where
     let (page, has_more) = paging.page(lines.filter(|(key, _)| filter.admits(key)));
     let meta = paging.meta(has_more, &call, &list.path)?;
     let page = page.iter().filter_map(|(_, line)| CatalogLine::parse(line));
-    Ok(match list.kind {
+    let document = match list.kind {
         SearchKind::Module => {
-            let modules = page.filter_map(|line| PublicModule::of_line(&line));
-            let modules = modules.collect();
-            listing::reply(&call.caller, &request, &PublicModules { meta, modules })
+            let modules = page.filter_map(|line| listed_module(&line)).collect();
+            object([("meta", meta), ("modules", modules)])
         }
         _ => {
-            let providers = page.filter_map(|line| PublicProvider::of_line(&line));
-            let providers = providers.collect();
-            listing::reply(&call.caller, &request, &PublicProviders { meta, providers })
+            let providers = page.filter_map(|line| listed_provider(&line)).collect();
+            object([("meta", meta), ("providers", providers)])
         }
-    }
-    .into())
+    };
+    Ok(listing::reply(&call.caller, &request, &document).into())
 }
 
 /// Searches for modules.
@@ -98,7 +96,7 @@ where
     P: Host,
     R: Request<Stream = P::Stream>,
 {
-    let query = unquoted(search::query(&call)?)?;
+    let query = search::query(&call)?;
     let paging = Paging::of(&call)?;
     let ModuleFilter {
         system,
@@ -121,19 +119,12 @@ where
     let is_visible = |owner: &Owner| listings::sees(ctx, &call.caller, owner);
     let found = search.run(&texts, &is_visible);
     let modules = found.matches.iter().filter_map(|found| match found {
-        Match::Package(line) => PublicModule::of_line(line),
+        Match::Package(line, _) => listed_module(line),
         Match::Symbol(_) => None,
     });
-    let modules = modules.collect();
     let meta = paging.meta(found.next.is_some(), &call, "/v1/modules/search")?;
-    Ok(listing::reply(&call.caller, &request, &PublicModules { meta, modules }).into())
-}
-
-/// Returns a query without the quotes that HashiCorp's MCP server puts around it.
-fn unquoted(query: Query) -> Result<Query, Failure> {
-    let words = query.words().join(" ");
-    let words = words.trim_matches('\'').parse::<Query>();
-    Ok(words.map_err(|error| Problem::BadRequest(error.to_string()))?)
+    let document = object([("meta", meta), ("modules", modules.collect())]);
+    Ok(listing::reply(&call.caller, &request, &document).into())
 }
 
 impl List {
@@ -235,19 +226,21 @@ impl Paging {
     }
 
     /// Returns the position of a page. The last page that can be requested names no next one.
-    fn meta(&self, has_more: bool, call: &Call, path: &str) -> Result<PublicMeta, Failure> {
+    fn meta(&self, has_more: bool, call: &Call, path: &str) -> Result<Value, Failure> {
         let Self { limit, offset } = *self;
+        let mut meta = object([("limit", limit.into()), ("current_offset", offset.into())]);
         let next = Some(offset + limit).filter(|next| has_more && *next <= limits::MAX_OFFSET);
         let previous = (offset > 0).then(|| offset.saturating_sub(limit));
-        let url = |offset: usize| self::url(call, path, limit, offset);
-        Ok(PublicMeta {
-            limit,
-            current_offset: offset,
-            next_url: next.map(url).transpose()?,
-            next_offset: next,
-            prev_url: previous.map(url).transpose()?,
-            prev_offset: previous,
-        })
+        for (name, offset) in [("next", next), ("prev", previous)] {
+            if let (Some(offset), Some(members)) = (offset, meta.as_object_mut()) {
+                members.insert(format!("{name}_offset"), offset.into());
+                members.insert(
+                    format!("{name}_url"),
+                    url(call, path, limit, offset)?.into(),
+                );
+            }
+        }
+        Ok(meta)
     }
 }
 

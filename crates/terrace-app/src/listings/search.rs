@@ -53,9 +53,10 @@ pub(crate) async fn found<P: Host>(
     let catalog = listings::searched(ctx, caller, owner).await?;
     let is_visible = |owner: &Owner| listings::sees(ctx, caller, owner);
     let found = search.run(&catalog.texts(), &is_visible);
-    let results = found.matches.iter();
+    let results = found.matches.into_iter();
     Ok(SearchPage {
-        results: results.map(|found| result(found, &search.query)).collect(),
+        results: results.map(|it| result(it, &found.query)).collect(),
+        did_you_mean: found.meant.as_ref().map(ToString::to_string),
         next: found.next.as_ref().map(ToString::to_string),
     })
 }
@@ -63,7 +64,8 @@ pub(crate) async fn found<P: Host>(
 /// Returns the words to find.
 pub(crate) fn query(call: &Call) -> Result<Query, Failure> {
     let text = listing::parameter(call, "q")?.unwrap_or_default();
-    let query = text.parse::<Query>();
+    // HashiCorp's MCP server puts a query into quotes.
+    let query = text.trim_matches('\'').parse::<Query>();
     Ok(query.map_err(|error| Problem::BadRequest(error.to_string()))?)
 }
 
@@ -81,17 +83,16 @@ pub(crate) fn namespace(call: &Call) -> Result<Option<Owner>, Failure> {
     })?))
 }
 
-fn result(found: &Match, query: &Query) -> SearchResult {
+fn result(found: Match, query: &Query) -> SearchResult {
     match found {
-        Match::Package(line) => package(line, query),
-        Match::Symbol(found) => symbol(found, query),
+        Match::Package(line, words) => package(&line, words, query),
+        Match::Symbol(found) => symbol(&found, query),
     }
 }
 
-fn package(line: &CatalogLine, query: &Query) -> SearchResult {
+fn package(line: &CatalogLine, words: Vec<String>, query: &Query) -> SearchResult {
     let package = ListedPackage::from(line);
     let has_a_word = |text: &str| query.words().iter().any(|word| contains(text, word));
-    let inputs = line.inputs.iter().filter(|input| has_a_word(input));
     SearchResult::Package {
         highlights: Highlights {
             name: pieces(&package.package.address, query),
@@ -100,7 +101,7 @@ fn package(line: &CatalogLine, query: &Query) -> SearchResult {
                 false => Vec::new(),
             },
         },
-        inputs: inputs.map(|input| pieces(input, query)).collect(),
+        words,
         package,
     }
 }

@@ -12,8 +12,7 @@ use terrace_core::mcp::reply::Answered;
 use terrace_core::mcp::{DocumentResource, McpError, TextPage};
 use terrace_core::model::own_hosts::OwnHosts;
 use terrace_core::model::package::Package;
-use terrace_core::model::version::RequestedVersion;
-use terrace_core::model::version::Version;
+use terrace_core::model::version::{RequestedVersion, Version};
 use terrace_core::read::{PageSubject, VersionView};
 use terrace_core::search::packages;
 

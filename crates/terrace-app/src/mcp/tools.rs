@@ -1,34 +1,31 @@
 //! The calls of tools.
 
+use serde::Serialize;
 use terrace_base::json;
+use terrace_core::api::check::CheckAnswer;
 use terrace_core::api::route::PageRoute;
-use terrace_core::auth::access::Owner;
-use terrace_core::documentation::{DocumentPath, DocumentationKind};
+use terrace_core::http::form::encoded;
 use terrace_core::http::problem::Problem;
 use terrace_core::http::reply::Reply;
-use terrace_core::limits;
-use terrace_core::mcp::answers::{
-    ComparedChange, ComparisonAnswer, FindTypeAnswer, Links, ModuleAnswer, ProviderAnswer,
-    SearchAnswer, VersionsAnswer,
-};
+use terrace_core::mcp::answers::{self, AnswerPage, Bounded, Links, bounded};
 use terrace_core::mcp::reply::Answered;
 use terrace_core::mcp::{
-    AnswerPage, AuthenticationAnswer, ReadsNeedToken, SignInWays, Tool, ToolCall,
+    AuthenticationAnswer, Question, ReadsNeedToken, SignInWays, Tool, ToolCall,
 };
 use terrace_core::model::own_hosts::OwnHosts;
 use terrace_core::model::package::Package;
 use terrace_core::model::relative_path::RelativePath;
-use terrace_core::model::version::RequestedVersion;
-use terrace_core::model::version::Version;
+use terrace_core::model::version::{RequestedVersion, Version};
 use terrace_core::read::{PageSubject, PageView, VersionView};
-use terrace_core::search::{Cursor, Query, Search, SearchKind};
-use terrace_web::comparison::{Change, ChangeKind, Comparison};
+use terrace_web::comparison::ComparedSection;
 use terrace_web::snippets::{self, Shown};
 
+use crate::check;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::host::Host;
-use crate::listings::search;
+use crate::listings;
+use crate::listings::{namespaces, search};
 use crate::mcp::documents;
 use crate::mcp::shared::{exact, tool_failure};
 use crate::outcome::Call;
@@ -63,81 +60,32 @@ async fn answered<P: Host>(
     tool: ToolCall,
 ) -> Result<String, Failure> {
     match tool {
-        ToolCall::Search {
-            query,
-            kind,
-            owner,
-            after,
-        } => {
-            let search = searching(query, kind, after);
-            found(ctx, call, &search, owner.as_ref(), None).await
+        ToolCall::Search(searched, owner) => {
+            let page = search::found(ctx, &call.caller, &searched, owner.as_ref()).await?;
+            Ok(answers::search(page))
         }
-        ToolCall::FindType {
-            query,
-            name,
-            kind,
-            after,
-        } => {
-            let kind = kind.unwrap_or(SearchKind::AnySymbol);
-            let search = searching(query, Some(kind), after);
-            found(ctx, call, &search, None, Some(&name)).await
+        ToolCall::Check(used) => {
+            listings::ensure_may_search(ctx, &call.caller)?;
+            let packages = check::checked(ctx, call, used).await?;
+            Ok(json::to_string(&CheckAnswer { packages }))
+        }
+        ToolCall::Callers(package, after) => {
+            let query = encoded(&[("after", &after)]);
+            let listed = Call {
+                query,
+                ..call.clone()
+            };
+            let page = namespaces::used_by_page(ctx, &listed, &package).await?;
+            Ok(json::to_string(&page))
         }
         ToolCall::Authentication => Ok(authentication(ctx, call)),
-        ToolCall::Module {
-            address,
-            version,
-            submodule,
-            offset,
-        } => {
-            let about = About::Module(submodule);
-            described(
-                ctx,
-                call,
-                (Package::Module(address), version),
-                about,
-                offset,
-            )
-            .await
-        }
-        ToolCall::Provider {
+        ToolCall::Package {
             package,
             version,
-            kind,
+            question,
             offset,
-        } => described(ctx, call, (package, version), About::Provider(kind), offset).await,
-        ToolCall::Document {
-            package,
-            version,
-            document,
-            offset,
-        } => {
-            let about = About::Document(document);
-            described(ctx, call, (package, version), about, offset).await
-        }
-        ToolCall::Versions { package, offset } => {
-            described(ctx, call, (package, None), About::Versions, offset).await
-        }
-        ToolCall::Comparison {
-            package,
-            from,
-            to,
-            offset,
-        } => described(ctx, call, (package, Some(from)), About::Change(to), offset).await,
+        } => described(ctx, call, (package, version), question, offset).await,
     }
-}
-
-/// The question about a package, or about a version of it.
-enum About {
-    /// A version of a module, or its submodule of this name.
-    Module(Option<RelativePath>),
-    /// A version of a provider, with its documents of this kind.
-    Provider(Option<DocumentationKind>),
-    /// A document of a version.
-    Document(DocumentPath),
-    /// All versions.
-    Versions,
-    /// The differences between the version and this one.
-    Change(Version),
 }
 
 /// Answers a question about a package by one read, as for its page. The newest version takes another one.
@@ -145,112 +93,75 @@ async fn described<P: Host>(
     ctx: &Context<'_, P>,
     call: &Call,
     (package, version): (Package, Option<Version>),
-    about: About,
+    question: Question,
     offset: usize,
 ) -> Result<String, Failure> {
-    let subject = match &about {
-        About::Versions => PageSubject::Package(package.clone()),
-        about => {
+    let subject = match &question {
+        Question::Versions => PageSubject::Package(package.clone()),
+        question => {
             let version = exact(ctx, call, &package, version).await?;
-            match about {
-                About::Document(_) => PageSubject::Document(package.clone(), version),
-                About::Change(to) => PageSubject::Comparison(package.clone(), version, to.clone()),
+            match question {
+                Question::Document(_) => PageSubject::Document(package.clone(), version),
+                Question::Change(to) => {
+                    PageSubject::Comparison(package.clone(), version, to.clone())
+                }
                 _ => PageSubject::Version(package.clone(), version),
             }
         }
     };
     let (view, _) = read(ctx, call, subject).await?;
-    let mut page = AnswerPage::after(offset);
-    match (about, view) {
-        (About::Document(document), PageView::Version(view)) => {
+    match (question, view) {
+        (Question::Versions, PageView::Package(details)) => Ok(answers::versions(details, offset)),
+        (Question::Change(_), PageView::Comparison(both)) => {
+            Ok(comparison(call, package, &both, offset))
+        }
+        (Question::Document(document), PageView::Version(view)) => {
             documents::answer(ctx, call, package, *view, document, offset).await
         }
-        (About::Module(submodule), PageView::Version(view)) => {
-            Ok(module(ctx, call, &package, *view, submodule, &mut page)?)
+        (Question::Module(submodule), PageView::Version(view)) => {
+            let submodule = submodule.as_ref();
+            let links = module_links(ctx, call, &package, &view, submodule);
+            let version = view.details.version.version.clone();
+            let answer = answers::version(*view, submodule, None, links, offset);
+            answer.ok_or_else(|| no_submodule(&package, &version, submodule).into())
         }
-        (About::Provider(kind), PageView::Version(view)) => {
-            Ok(provider(ctx, call, &package, *view, kind, &mut page))
-        }
-        (About::Versions, PageView::Package(details)) => {
-            Ok(json::to_string(&VersionsAnswer::new(details, &mut page)))
-        }
-        (About::Change(_), PageView::Comparison(both)) => {
-            Ok(comparison(call, package, &both, &mut page))
+        (Question::Provider(kind), PageView::Version(view)) => {
+            let links = provider_links(ctx, call, &package, &view);
+            let answer = answers::version(*view, None, kind, links, offset);
+            answer.ok_or_else(|| Failure::corrupt("the page"))
         }
         _ => Err(Failure::corrupt("the page")),
     }
 }
 
-fn searching(query: Query, kind: Option<SearchKind>, after: Option<Cursor>) -> Search {
-    Search {
-        query,
-        kind,
-        system: None,
-        after,
-        offset: 0,
-        limit: limits::LISTED_AT_ONCE,
-    }
+fn no_submodule(package: &Package, version: &Version, submodule: Option<&RelativePath>) -> Problem {
+    let address = package.address();
+    let name = submodule.map(RelativePath::to_string).unwrap_or_default();
+    Problem::NotFound(format!(
+        "version {version} of {address} has no submodule {name}: get_module without this argument lists all"
+    ))
 }
 
-/// Answers a search: for types if `name` is one's name.
-async fn found<P: Host>(
-    ctx: &Context<'_, P>,
-    call: &Call,
-    search: &Search,
-    owner: Option<&Owner>,
-    name: Option<&str>,
-) -> Result<String, Failure> {
-    let page = search::found(ctx, &call.caller, search, owner).await?;
-    Ok(match name {
-        None => json::to_string(&SearchAnswer::from(page)),
-        Some(name) => json::to_string(&FindTypeAnswer::new(name, page)),
-    })
-}
-
-fn module<P: Host>(
+fn provider_links<P: Host>(
     ctx: &Context<'_, P>,
     call: &Call,
     package: &Package,
-    view: VersionView,
-    submodule: Option<RelativePath>,
-    page: &mut AnswerPage,
-) -> Result<String, Problem> {
-    let links = module_links(ctx, call, package, &view, submodule.as_ref());
-    let version = view.details.version.version.clone();
-    let answer = ModuleAnswer::new(view, submodule.as_ref(), links, page);
-    let answer = answer.ok_or_else(|| {
-        let address = package.address();
-        let name = submodule.map(|name| name.to_string()).unwrap_or_default();
-        Problem::NotFound(format!(
-            "version {version} of {address} has no submodule {name}: get_module without this argument lists all"
-        ))
-    })?;
-    Ok(json::to_string(&answer))
-}
-
-fn provider<P: Host>(
-    ctx: &Context<'_, P>,
-    call: &Call,
-    package: &Package,
-    view: VersionView,
-    kind: Option<DocumentationKind>,
-    page: &mut AnswerPage,
-) -> String {
+    view: &VersionView,
+) -> Links {
     let site = site(ctx, &call.origin, &call.caller);
     let version = &view.details.version.version;
     let shown = Shown {
         version,
         latest: view.details.latest.as_ref(),
     };
-    let links = Links {
+    Links {
         source: match package {
             Package::Mirrored(address) => address.to_string(),
             package => format!("{}/{}", site.hostname, package.address()),
         },
         snippet: snippets::provider(&site, package, shown),
         page: page_of(call, package, version),
-    };
-    json::to_string(&ProviderAnswer::new(view, kind, links, page))
+    }
 }
 
 fn module_links<P: Host>(
@@ -298,48 +209,52 @@ fn page_of(call: &Call, package: &Package, version: &Version) -> String {
     )
 }
 
-fn comparison(
-    call: &Call,
-    package: Package,
-    both: &[VersionView; 2],
-    page: &mut AnswerPage,
-) -> String {
-    let versions = both.each_ref().map(|it| it.details.version.version.clone());
-    let changes = compared(both).map(|comparison| changes(&comparison));
-    let address = package.address();
-    let [from, to] = versions.clone();
-    let route = PageRoute::Comparison(package, from, to);
-    let url = format!("{}{route}", call.origin);
-    let answer = ComparisonAnswer::new(address, versions, changes.as_deref(), url, page);
-    json::to_string(&answer)
+/// The answer of `compare_versions`.
+#[derive(Serialize)]
+struct ComparisonAnswer {
+    address: String,
+    from: Version,
+    to: Version,
+    page: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<&'static str>,
+    /// The number of changes that may break a configuration.
+    breaking: usize,
+    /// A list of [`ComparedSection`].
+    sections: Bounded,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_offset: Option<usize>,
 }
 
-fn changes(comparison: &Comparison) -> Vec<ComparedChange> {
-    let sections = comparison.sections.iter();
-    let changes = sections.flat_map(|section| section.changes.iter().map(move |it| (section, it)));
-    let change = changes.map(|(section, change)| {
-        let Change {
-            name,
-            kind,
-            is_breaking,
-            fields,
-        } = change;
-        ComparedChange {
-            section: section.title.clone(),
-            name: name.clone(),
-            change: match kind {
-                ChangeKind::Added => "added",
-                ChangeKind::Removed => "removed",
-                ChangeKind::Changed => "changed",
-            },
-            is_breaking: *is_breaking,
-            fields: fields
-                .iter()
-                .map(|it| (it.field, it.old.clone(), it.new.clone()))
-                .collect(),
-        }
-    });
-    change.collect()
+fn comparison(call: &Call, package: Package, both: &[VersionView; 2], offset: usize) -> String {
+    let compared = compared(both);
+    let note = "a comparison needs the documentation of both versions, and one has none";
+    let names = "one version was published without its schema: only names were compared, arguments may have changed";
+    let note = match &compared {
+        None => Some(note),
+        Some(compared) => compared.compares_names.then_some(names),
+    };
+    let compared = compared.unwrap_or_default();
+    let breaking = compared.breaking();
+    let mut sections: Vec<ComparedSection> = compared.sections;
+    let mut page = AnswerPage::after(offset);
+    for section in &mut sections {
+        page.keep(&mut section.changes);
+    }
+    sections.retain(|section| !section.changes.is_empty());
+    let [from, to] = both.each_ref().map(|it| it.details.version.version.clone());
+    let address = package.address();
+    let route = PageRoute::Comparison(package, from.clone(), to.clone());
+    json::to_string(&ComparisonAnswer {
+        address,
+        from,
+        to,
+        page: format!("{}{route}", call.origin),
+        note,
+        breaking,
+        sections: bounded(&sections),
+        next_offset: page.next(),
+    })
 }
 
 fn authentication<P: Host>(ctx: &Context<'_, P>, call: &Call) -> String {

@@ -1,11 +1,10 @@
-//! Stores and links blobs.
+//! Stores, links and deletes blobs.
 
 use terrace_core::auth::access::Caller;
 use terrace_core::http::oci_error::{OciCode, OciError};
 use terrace_core::http::problem::Problem;
 use terrace_core::http::reply::{CachePolicy, Reply};
-use terrace_core::model::oci::UploadId;
-use terrace_core::model::oci::{Digest, RepositoryName};
+use terrace_core::model::oci::{Digest, RepositoryName, UploadId};
 use terrace_core::oci::empty_config_digest;
 use terrace_core::oci::pushed::{LinkDocument, PushedPath, UploadSession};
 use terrace_core::read::CONTENT_DIGEST;
@@ -18,6 +17,7 @@ use crate::json;
 use crate::oci::error::oci_failure;
 use crate::oci::uploads::{UploadPayload, names};
 use crate::oci::{pushed_contents, pushed_index_refresh, uploads};
+use crate::outcome::Handled;
 use crate::removal::garbage;
 
 /// Completes a blob from the uploaded chunks and the rest in the request's body.
@@ -136,6 +136,19 @@ pub(crate) async fn add_link<P: Host>(
         ctx.defer(Task::BackfillIndex(IndexKey::Pushed(index)));
     }
     Ok(created(repository, digest))
+}
+
+/// Answers a request to delete a blob.
+pub(crate) async fn delete<P: Host>(
+    ctx: &Context<'_, P>,
+    repository: RepositoryName,
+    digest: Digest,
+) -> Handled<P::Stream> {
+    if !unlink(ctx, &repository, digest).await? {
+        let message = format!("{repository} has no blob {digest}");
+        return Err(oci_failure(OciError::new(OciCode::BlobUnknown, message)));
+    }
+    Ok(Reply::new(202, CachePolicy::NoStore).into())
 }
 
 /// Removes a blob from a repository, and its index. Returns whether the repository had it.

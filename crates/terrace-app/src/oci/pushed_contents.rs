@@ -242,11 +242,7 @@ pub(crate) async fn list_tags<P: Host>(
                 .log(&format!("{prefix}{} is not a tag: skipped", fact.name));
             continue;
         };
-        let listed = TagDocument::from_metadata(|name| {
-            let found = fact.metadata.iter().find(|(known, _)| known == name);
-            found.map(|(_, value)| value.as_str())
-        });
-        let document = match listed {
+        let document = match TagDocument::from_metadata(|name| fact.value(name)) {
             Some(document) => Some(document),
             None => {
                 let fact = PushedFact::Tag(repository.clone(), tag.clone());

@@ -3,14 +3,22 @@
 use std::cell::RefCell;
 
 use serde::Deserialize;
+use terrace_base::percent::encode;
+use terrace_core::auth::access::Visibility;
+use terrace_core::http::form::Query;
+use terrace_core::http::problem::Problem;
+use terrace_core::http::reply::Reply;
 use terrace_core::model::oci::{Digest, RepositoryName};
-use terrace_core::oci::pushed::may_be_of_type;
+use terrace_core::oci::pushed::{PushedPath, may_be_of_type};
+use terrace_core::read;
 use terrace_core::storage::key::{FactKey, PushedFact};
 
 use crate::concurrent::{Boxed, CONCURRENT_ACTIONS, all};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::host::{Facts as _, Host};
+use crate::oci::pushed_contents;
+use crate::outcome::{Call, Handled};
 
 /// Maximum number of descriptors in one list of referrers. Each is read from storage.
 const REFERRERS_AT_ONCE: u32 = 100;
@@ -21,12 +29,12 @@ const REFERRERS_BYTES: usize = 4 * 1024 * 1024 - 1024;
 
 /// A part of a list of referrers.
 #[derive(Default)]
-pub(crate) struct ReferrerPage {
-    pub(crate) descriptors: Vec<String>,
+struct ReferrerPage {
+    descriptors: Vec<String>,
     /// The length of the descriptors, in bytes.
     bytes: usize,
     /// The cursor of the next part, if there is one.
-    pub(crate) next: Option<Digest>,
+    next: Option<Digest>,
 }
 
 impl ReferrerPage {
@@ -51,7 +59,48 @@ struct Filtered {
     artifact_type: Option<String>,
 }
 
-pub(crate) async fn part<P: Host>(
+/// Lists the referrers of a manifest that the caller may read. For any other, replies as if it did not exist.
+pub(crate) async fn list<P: Host>(
+    ctx: &Context<'_, P>,
+    call: Call,
+    repository: RepositoryName,
+    subject: Digest,
+) -> Handled<P::Stream> {
+    let query = call.query();
+    let reply = match pushed_contents::visibility(ctx, &call.caller, &repository) {
+        Visibility::Unauthenticated => return Err(Problem::no_token().into()),
+        Visibility::Public => reply(ctx, &repository, subject, query).await?,
+        Visibility::Private => reply(ctx, &repository, subject, query).await?.private(),
+        Visibility::Hidden => reply(ctx, &RepositoryName::hidden(), subject, query).await?,
+    };
+    Ok(reply.into())
+}
+
+async fn reply<P: Host>(
+    ctx: &Context<'_, P>,
+    repository: &RepositoryName,
+    subject: Digest,
+    query: Query<'_>,
+) -> Result<Reply<P::Stream>, Failure> {
+    let filter = query.value("artifactType");
+    let last = query.value("last");
+    let last = last.and_then(|last| Digest::parse(&last).ok());
+    let part = part(ctx, repository, subject, last, filter.as_deref()).await?;
+    let mut reply = read::referrers(&part.descriptors);
+    if filter.is_some() {
+        reply = reply.with("oci-filters-applied", "artifactType");
+    }
+    if let Some(next) = part.next {
+        let path = PushedPath::Referrers(subject).location(repository);
+        let filter = filter.map(|it| format!("&artifactType={}", encode(&it)));
+        let filter = filter.unwrap_or_default();
+        let link = format!("<{path}?last={next}{filter}>; rel=\"next\"");
+        reply = reply.with("link", link);
+    }
+    Ok(reply)
+}
+
+async fn part<P: Host>(
     ctx: &Context<'_, P>,
     repository: &RepositoryName,
     subject: Digest,

@@ -1,8 +1,7 @@
 //! Uploads of blobs.
 
 use terrace_core::http::oci_error::{OciCode, OciError};
-use terrace_core::model::oci::RepositoryName;
-use terrace_core::model::oci::UploadId;
+use terrace_core::model::oci::{RepositoryName, UploadId};
 use terrace_core::oci::pushed::UploadSession;
 use terrace_core::storage::key::{ChunkKey, FactKey, PushedFact, UPLOADS};
 
@@ -72,26 +71,22 @@ pub(crate) async fn session<P: Host>(
     ctx: &Context<'_, P>,
     repository: &RepositoryName,
     id: UploadId,
-) -> Result<(UploadSession, String), Failure> {
+) -> Result<(UploadSession, Condition), Failure> {
     let found = find_session(ctx, repository, id).await?;
     found.ok_or_else(|| oci_failure(UploadId::unknown()))
 }
 
-/// Returns an upload of a repository, with the etag of its document; `None` if the repository has none with
+/// Returns an upload of a repository, with the condition that it has not been changed since; `None` if the repository has none with
 /// this id.
 pub(crate) async fn find_session<P: Host>(
     ctx: &Context<'_, P>,
     repository: &RepositoryName,
     id: UploadId,
-) -> Result<Option<(UploadSession, String)>, Failure> {
+) -> Result<Option<(UploadSession, Condition)>, Failure> {
     let key = FactKey::Pushed(PushedFact::Upload(id));
-    let Some(fact) = ctx.host.facts().get(&key).await? else {
-        return Ok(None);
-    };
-    let session: UploadSession = serde_json::from_slice(&fact.bytes)
-        .map_err(|error| Failure::Corrupt(format!("{key}: {error}")))?;
-    let is_here = session.is_of(repository);
-    Ok(is_here.then_some((session, fact.etag)))
+    let (session, unchanged) = documents::read_for_change::<_, UploadSession>(ctx, &key).await?;
+    let session = session.filter(|session| session.is_of(repository));
+    Ok(session.map(|session| (session, unchanged)))
 }
 
 pub(crate) async fn put_session<P: Host>(

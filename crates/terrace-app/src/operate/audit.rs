@@ -17,7 +17,7 @@ const AUDIT_AT_ONCE: u32 = 200;
 
 /// Lists entries as they are stored, ascending, after the one with the number `after`.
 pub(crate) async fn list<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P::Stream> {
-    listing::only(&call, &["after", "behind", "since"])?;
+    listing::only(&call, &["after", "since"])?;
     let after = listing::number_of("after", call.after().as_deref())?;
     let after = after.map(|number| format!("{number:012}"));
     let since = call.query().value("since");

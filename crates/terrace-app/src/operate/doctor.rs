@@ -19,7 +19,6 @@ use crate::failure::Failure;
 use crate::host::{Clock as _, Facts as _, Host, Upstream as _};
 use crate::index::expected_indices;
 use crate::outcome::{Call, Handled};
-use crate::repair::comparison;
 use crate::repair::comparison::Compared;
 use crate::repair::step::RepairStep;
 use crate::{documents, json, listing};
@@ -45,7 +44,6 @@ pub(crate) async fn examine<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handle
     let answer = DoctorAnswer {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         time: now.to_string(),
-        faults: ctx.config.faults(),
         warnings: ctx.config.warnings(),
         archives: match &ctx.config.archive_urls {
             Some(urls) if urls.is_of_bucket() => ArchiveSource::Bucket,
@@ -76,6 +74,7 @@ async fn sample<P: Host>(
             first = Some(first.map_or(fact.stored_at, |first| first.min(fact.stored_at)));
             let key = FactKey::parse(&format!("{prefix}{}", fact.name));
             if let Some(FactKey::Release(package, _)) = key
+                && package.origin().is_none()
                 && !of_kind.contains(&package)
             {
                 of_kind.push(package);
@@ -130,12 +129,11 @@ async fn indices<P: Host>(
     packages: &[Package],
 ) -> Result<IndexFacts, Failure> {
     let mut found = IndexFacts::default();
-    // Only counts the operations.
-    let mut step = RepairStep::new(None, Position::start(Section::Releases), 0);
+    let mut step = RepairStep::new(ctx, Position::start(Section::Releases), 0);
     for package in packages {
         let expected = expected_indices::version_lists(ctx, package).await?;
         let all: Vec<_> = expected.iter().collect();
-        let compared = comparison::compare(ctx, &mut step, &all).await;
+        let compared = step.compare(&all, &|_| false).await;
         found.packages += 1;
         for ((key, _), compared) in expected.iter().zip(compared) {
             found.compared += 1;

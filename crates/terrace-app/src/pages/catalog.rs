@@ -1,7 +1,9 @@
 //! The pages of lists of packages.
+use terrace_core::api::route::PageRoute;
 use terrace_core::auth::access::Owner;
 use terrace_core::http::problem::Problem;
-use terrace_core::model::package::PackageKind;
+use terrace_core::index::catalog::CatalogLine;
+use terrace_core::model::package::{Package, PackageKind};
 use terrace_core::search::SearchKind;
 use terrace_web::{NAMESPACES_AFTER, pages};
 
@@ -10,12 +12,18 @@ use crate::failure::Failure;
 use crate::host::{Host, Request};
 use crate::listings::{namespaces, search as searches};
 use crate::outcome::{Call, Handled};
-use crate::pages::shared::{html, site_of, site_of_call};
+use crate::pages::shared::{document, html, site_of, site_of_call};
 use crate::{listing, listings};
 
 /// Number of packages on the start page, the newest first: two screens of a laptop. The lists of modules and providers
 /// have all.
 const RECENT_PACKAGES: usize = 12;
+
+/// Maximum length of the names that the search field offers, in bytes: 3,500 packages, and 100 KB compressed.
+const NAMES_BYTES: usize = 400_000;
+
+/// Maximum length of a description among them, in characters.
+const NAMES_DESCRIPTION_CHARS: usize = 80;
 
 /// Shows the start page: the packages that were published last, or the first steps in an empty registry. It has no lists
 /// while the catalogue is being rebuilt.
@@ -101,6 +109,23 @@ where
     )
 }
 
+/// Shows the packages that call a package.
+pub(super) async fn used_by<P, R>(
+    ctx: &Context<'_, P>,
+    call: Call,
+    request: R,
+    package: Package,
+) -> Handled<P::Stream>
+where
+    P: Host,
+    R: Request<Stream = P::Stream>,
+{
+    let listed = namespaces::used_by_page(ctx, &call, &package).await?;
+    let site = site_of_call(ctx, &call);
+    let page = pages::used_by(&site, &package, &listed);
+    html(&call, &request, false, page)
+}
+
 /// Shows the results of a search. Without words, it shows the form.
 pub(super) async fn search<P, R>(ctx: &Context<'_, P>, call: Call, request: R) -> Handled<P::Stream>
 where
@@ -124,9 +149,37 @@ where
         query: &query,
         kind: &kind,
         namespace: &namespace,
+        is_continued: !text("after")?.is_empty(),
         results: results.as_ref(),
         error: error.as_deref(),
     };
     let site = site_of_call(ctx, &call);
     html(&call, &request, false, pages::search(&site, &searched))
+}
+
+/// Sends the path and the beginning of the description of each package that the caller may see, for the search field. It
+/// does without them if there are too many.
+pub(super) async fn names<P, R>(ctx: &Context<'_, P>, call: Call, request: R) -> Handled<P::Stream>
+where
+    P: Host,
+    R: Request<Stream = P::Stream>,
+{
+    let catalog = listings::merged(ctx, &call.caller).await?;
+    let is_visible = |owner: &Owner| listings::sees(ctx, &call.caller, owner);
+    let texts = catalog.texts();
+    let mut names = String::new();
+    for (_, line) in terrace_core::search::packages(&texts, None, &is_visible) {
+        let Some(line) = CatalogLine::parse(line) else {
+            continue;
+        };
+        names.push_str(&PageRoute::Package(line.package).to_string());
+        names.push('\t');
+        names.extend(line.description.chars().take(NAMES_DESCRIPTION_CHARS));
+        names.push('\n');
+        if names.len() > NAMES_BYTES {
+            let message = "this registry has too many packages for a list of their names: search";
+            return Err(Problem::NotFound(message.to_owned()).into());
+        }
+    }
+    document(&call, &request, true, "text/plain; charset=utf-8", names)
 }

@@ -5,13 +5,14 @@ use terrace_core::api::route::PageRoute;
 use terrace_core::http::problem::Problem;
 use terrace_core::http::reply::{CachePolicy, Reply};
 use terrace_core::model::package::Package;
-use terrace_core::model::version::RequestedVersion;
-use terrace_core::model::version::Version;
+use terrace_core::model::version::{RequestedVersion, Version};
 use terrace_core::read::{PageRead, PageSubject, PageView, VersionView};
-use terrace_web::comparison::{Comparison, ProviderVersion};
+use terrace_web::comparison::{Comparison, DescribedVersion};
 use terrace_web::pages::ComparedVersions;
 use terrace_web::views::DocumentPage;
-use terrace_web::{FROM_VERSION, VERSIONS_AFTER, comparison, pages, views};
+use terrace_web::{
+    BREAKING, FROM_VERSION, OR, SHOWN_CHANGES, VERSIONS_AFTER, comparison, pages, views,
+};
 
 use crate::context::Context;
 use crate::failure::Failure;
@@ -86,11 +87,16 @@ where
     match found.value.latest.clone() {
         Some(latest) => {
             let route = route.at(latest);
-            let route = match parameter(&call, FROM_VERSION)? {
-                Some(_) => existing(ctx, &call, route).await?,
-                None => route,
+            let may_be_missing = parameter(&call, FROM_VERSION)?
+                .or(parameter(&call, OR)?)
+                .is_some();
+            let route = match may_be_missing {
+                true => existing(ctx, &call, route).await?,
+                false => route,
             };
-            let reply = Reply::new(302, CachePolicy::NoStore).with("location", route.to_string());
+            let section = pages::section_of_tab(&call.query).unwrap_or_default();
+            let reply =
+                Reply::new(302, CachePolicy::NoStore).with("location", format!("{route}{section}"));
             Ok(reply.into())
         }
         None => all_versions(ctx, &call, &request, (&package, &found)),
@@ -219,10 +225,12 @@ where
         return Err(Failure::corrupt("the page"));
     };
     let comparison = compared(&both);
+    let only = parameter(&call, SHOWN_CHANGES)?;
     let shown = ComparedVersions {
         from: &from,
         to: &to,
         comparison: comparison.as_ref(),
+        is_only_breaking: only.as_deref() == Some(BREAKING),
     };
     let [old, _] = &*both;
     let site = site_of(ctx, &call, is_private);
@@ -232,17 +240,11 @@ where
 
 /// Returns the differences; `None` if the documentation of a version is missing.
 pub(crate) fn compared([old, new]: &[VersionView; 2]) -> Option<Comparison> {
-    match (&old.details.module, &new.details.module) {
-        (Some(old), Some(new)) => return Some(comparison::modules(old, new)),
-        (None, None) => {}
-        _ => return None,
-    }
-    let is_documented = |view: &VersionView| view.documentation.is_some();
-    (is_documented(old) && is_documented(new)).then(|| comparison::providers(of(old), of(new)))
+    comparison::versions(described(old), described(new))
 }
 
-fn of(view: &VersionView) -> ProviderVersion<'_> {
-    ProviderVersion {
+fn described(view: &VersionView) -> DescribedVersion<'_> {
+    DescribedVersion {
         details: &view.details,
         navigation: &view.navigation,
     }

@@ -1,19 +1,23 @@
 //! Parts of all pages: the registry that they describe, their headers, and the page of an error.
 
+use terrace_base::percent::{Plus, decoded};
 use terrace_core::auth::access::Caller;
 use terrace_core::config::Config;
 use terrace_core::http::accept::Accept;
+use terrace_core::http::form::Form;
 use terrace_core::http::problem::Problem;
 use terrace_core::http::reply::{Body, CachePolicy, Reply};
+use terrace_core::limits;
 use terrace_core::model::package::Package;
 use terrace_core::storage::index_document::short_etag;
 use terrace_web::pages::Failure as ShownFailure;
-use terrace_web::{ConfigProblem, SignIn, Site};
+use terrace_web::{SignIn, Site};
 
 use crate::context::Context;
 use crate::host::{Host, Request};
 use crate::listing::unchanged;
 use crate::outcome::{Call, Handled, Outcome};
+use crate::sign_in::browser::is_by_token;
 
 /// Returns the registry as the page for a call shows it.
 pub(super) fn site_of_call<P: Host>(ctx: &Context<'_, P>, call: &Call) -> Site {
@@ -50,13 +54,14 @@ pub(crate) fn site<P: Host>(ctx: &Context<'_, P>, origin: &str, caller: &Caller)
             Some(_) => SignIn::SignedIn,
             None => SignIn::SignedOut,
         },
+        reader: caller.signed_in().map(ToString::to_string),
         here: String::new(),
         is_private: config.access.is_private(),
         has_login: config.login.is_some(),
         client_hosts: client_hosts(config),
         issuers: config.issuers().iter().map(ToString::to_string).collect(),
         problems: match caller.is_admin_in_browser() {
-            true => problems(config),
+            true => config.warnings(),
             false => Vec::new(),
         },
     }
@@ -69,13 +74,6 @@ fn client_hosts(config: &Config) -> Vec<String> {
     hosts.iter().map(ToString::to_string).collect()
 }
 
-/// Returns the problems of the configuration. Nothing is read for them.
-fn problems(config: &Config) -> Vec<ConfigProblem> {
-    let faults = config.faults().into_iter().map(ConfigProblem::Fault);
-    let warnings = config.warnings().into_iter().map(ConfigProblem::Warning);
-    faults.chain(warnings).collect()
-}
-
 /// Returns the registry as a page about a package, or about those of an owner, shows it: their visibility may not be that of
 /// most packages.
 pub(super) fn site_of<P: Host>(ctx: &Context<'_, P>, call: &Call, is_private: bool) -> Site {
@@ -83,6 +81,12 @@ pub(super) fn site_of<P: Host>(ctx: &Context<'_, P>, call: &Call, is_private: bo
         is_private,
         ..site_of_call(ctx, call)
     }
+}
+
+/// Returns whether a client is a browser that shows a page.
+pub(crate) fn accepts_html<R: Request>(request: &R) -> bool {
+    let accept = request.header("accept").unwrap_or_default();
+    Accept(&accept).names("text/html")
 }
 
 /// Returns whether a client prefers Markdown to a page.
@@ -189,14 +193,20 @@ pub(crate) fn problem_page<P: Host>(
         ..site(ctx, visit.origin, visit.reader)
     };
     let may_sign_in = visit.may_sign_in && site.sign_in == SignIn::SignedOut;
+    let query = Form(visit.query).value("q").ok().flatten();
+    let words = query.unwrap_or_else(|| words_of(visit.path));
     let failure = ShownFailure {
         status,
         title: title(status, may_sign_in),
         message: &sentences(&problem.messages()),
         may_sign_in,
         package: visit.package,
+        words: &words,
     };
-    let html = terrace_web::pages::error(&site, &failure);
+    let html = match status == 401 && may_sign_in && is_by_token(ctx) {
+        true => terrace_web::pages::token_form(&site, &site.here, None),
+        false => terrace_web::pages::error(&site, &failure),
+    };
     let plain = problem.reply::<()>();
     let page = Reply::page(status, CachePolicy::NoStore, html);
     ["retry-after", "www-authenticate"]
@@ -205,6 +215,28 @@ pub(crate) fn problem_page<P: Host>(
             Some(value) => page.with(name, value.to_owned()),
             None => page,
         })
+}
+
+/// Returns the words of a path for a search: names, without those of routes, versions and hostnames.
+fn words_of(path: &str) -> String {
+    const OF_ROUTES: [&str; 9] = [
+        "",
+        "modules",
+        "providers",
+        "mirrored",
+        "namespaces",
+        "latest",
+        "docs",
+        "versions",
+        "compare",
+    ];
+    let decoded = decoded(path, Plus::Plus).unwrap_or_default();
+    let is_name = |word: &&str| !OF_ROUTES.contains(word) && !word.contains('.');
+    let names = decoded.split(['/', ' ']).filter(is_name);
+    names
+        .take(limits::SEARCH_WORDS)
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 /// Returns messages, which begin in lower case for terminals, as sentences.

@@ -269,8 +269,8 @@ async fn execute_step<P: Host>(
         }
         PublishStep::RefreshIndices(release, scope) => {
             let change = FactKey::Change(release.package());
-            let marked = index_writer::rewrite_change_marker(ctx, &change).await?;
-            index_refresh::publish_release(ctx, release, (*scope, marked), last).await?;
+            index_writer::rewrite_change_marker(ctx, &change).await?;
+            index_refresh::publish_release(ctx, release, *scope, last).await?;
             Ok(Executed::All)
         }
         PublishStep::RemoveIndices(keys) => {

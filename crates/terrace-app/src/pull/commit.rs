@@ -5,8 +5,7 @@ use std::pin::pin;
 use futures_util::future::{Either, select};
 use terrace_archive::ArchiveFormat;
 use terrace_core::http::problem::Problem;
-use terrace_core::model::package::Package;
-use terrace_core::model::package::PulledPackage;
+use terrace_core::model::package::{Package, PulledPackage};
 use terrace_core::publish::{
     ArchiveState, ExpectedArchive, ExpectedContents, IndexScope, PublishStep,
 };

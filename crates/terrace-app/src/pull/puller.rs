@@ -15,8 +15,7 @@ use terrace_core::publish::{IndexScope, PublishStep};
 use terrace_core::storage::key::{ArchiveKey, ArchiveKind, Lease};
 use terrace_core::storage::release::{OfferedPackage, Release};
 use terrace_core::upstream::origin::{OriginError, OriginPackage, distinct, offered};
-use terrace_core::upstream::pull::PULL_CHECK_SECONDS;
-use terrace_core::upstream::pull::{KnownVersion, OriginDocument};
+use terrace_core::upstream::pull::{KnownVersion, OriginDocument, PULL_CHECK_SECONDS};
 
 use crate::access::status;
 use crate::concurrent::{self, Boxed, CONCURRENT_ACTIONS};

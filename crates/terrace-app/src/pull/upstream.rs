@@ -75,7 +75,7 @@ pub(crate) async fn recent<P: Host>(
     };
     for listed in listed.versions.iter().rev().take(PULL_DATES) {
         let version = &listed.version;
-        let fetch = PublishedVersion::ask(&service, address, version);
+        let fetch = PublishedVersion::ask(&service, &address.provider, version);
         let found = match read(ctx, address, &fetch).await {
             Ok(fetched) => PublishedVersion::read(&fetch, &fetched, version),
             Err(_) => None,

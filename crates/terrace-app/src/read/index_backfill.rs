@@ -3,7 +3,6 @@
 
 use terrace_core::index::card::CardChange;
 use terrace_core::limits;
-use terrace_core::model::owner::Owner;
 use terrace_core::model::package::Package;
 use terrace_core::read::IndexForm;
 use terrace_core::storage::key::IndexKey;
@@ -14,7 +13,6 @@ use crate::context::Context;
 use crate::documents::releases;
 use crate::failure::Failure;
 use crate::host::{Host, Indices as _, StoreError};
-use crate::index::catalog::shards::CATALOG_ROUNDS;
 use crate::index::catalog::shards::Shard;
 use crate::index::catalog::{merged, shards};
 use crate::index::expected_indices::pick;
@@ -52,16 +50,16 @@ pub(crate) async fn backfill<P: Host>(ctx: &Context<'_, P>, key: &IndexKey) -> R
         IndexKey::Rules => index_refresh::refresh_rules(ctx).await,
         // The scheduled event writes it, from the later one of two states.
         IndexKey::Failover | IndexKey::FailoverCopy => Ok(()),
-        IndexKey::Catalog(owner) => shard(ctx, owner, Shard::Packages).await,
-        IndexKey::Symbols(owner) => shard(ctx, owner, Shard::Symbols).await,
+        IndexKey::Catalog(owner) | IndexKey::Symbols(owner) => {
+            let shard = match key {
+                IndexKey::Catalog(_) => Shard::Packages,
+                _ => Shard::Symbols,
+            };
+            let refreshed = shards::refresh(ctx, owner, shard, CardChange::Unchanged);
+            refreshed.await.map(drop)
+        }
         IndexKey::MergedCatalog(_) => merged::rebuild_in_turn(ctx).await.map(drop),
     }
-}
-
-async fn shard<P: Host>(ctx: &Context<'_, P>, owner: &Owner, shard: Shard) -> Result<(), Failure> {
-    let (unchanged, rounds) = (CardChange::Unchanged, CATALOG_ROUNDS);
-    shards::refresh(ctx, owner, shard, unchanged, rounds).await?;
-    Ok(())
 }
 
 async fn version_indices<P: Host>(

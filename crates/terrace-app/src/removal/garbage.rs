@@ -4,9 +4,9 @@
 use terrace_base::time::UnixTime;
 use terrace_core::http::problem::Problem;
 use terrace_core::index::ListedRelease;
-use terrace_core::maintenance::garbage::FENCE_SECONDS;
-use terrace_core::maintenance::garbage::MARK_REMOVAL_SECONDS;
-use terrace_core::maintenance::garbage::{GarbageDocument, GarbageState};
+use terrace_core::maintenance::garbage::{
+    FENCE_SECONDS, GarbageDocument, GarbageState, MARK_REMOVAL_SECONDS,
+};
 use terrace_core::model::oci::Digest;
 use terrace_core::storage::key::{ArchiveKind, BytesKey, FactKey, GARBAGE};
 use terrace_core::storage::release::Release;
@@ -107,9 +107,8 @@ async fn tombstone_of<P: Host>(
     ctx: &Context<'_, P>,
     digest: Digest,
 ) -> Result<Option<GarbageDocument>, Failure> {
-    let mark = mark_of(ctx, BytesKey::Blob(digest)).await?;
-    let tombstone = mark.map(|(document, _)| document);
-    Ok(tombstone.filter(|document| document.state == GarbageState::Erased))
+    let (mark, _) = mark_of(ctx, BytesKey::Blob(digest)).await?;
+    Ok(mark.filter(|mark| mark.state == GarbageState::Erased))
 }
 
 /// Returns whether bytes have a tombstone under their own key.
@@ -117,8 +116,7 @@ pub(crate) async fn has_tombstone<P: Host>(
     ctx: &Context<'_, P>,
     bytes: BytesKey,
 ) -> Result<bool, Failure> {
-    let mark = mark_of(ctx, bytes).await?;
-    Ok(mark.is_some_and(|(document, _)| document.state == GarbageState::Erased))
+    Ok(state_of(ctx, bytes).await? == Some(GarbageState::Erased))
 }
 
 /// Describes the erasure of a digest to a reader; `None` if it was not erased.
@@ -208,7 +206,7 @@ pub(crate) async fn claim<P: Host>(
 /// Claims bytes that may have a mark.
 async fn claim_marked<P: Host>(ctx: &Context<'_, P>, bytes: BytesKey) -> Result<bool, Failure> {
     loop {
-        let Some((document, etag)) = mark_of(ctx, bytes).await? else {
+        let (Some(document), unchanged) = mark_of(ctx, bytes).await? else {
             // Another request kept it, or it has been removed. The caller checks that next.
             return Ok(true);
         };
@@ -217,7 +215,6 @@ async fn claim_marked<P: Host>(ctx: &Context<'_, P>, bytes: BytesKey) -> Result<
             GarbageState::Kept => return Ok(true),
             GarbageState::Marked => {
                 let kept = GarbageDocument::becomes(GarbageState::Kept, now);
-                let unchanged = Condition::Unchanged(etag);
                 if put_mark(ctx, bytes, kept, unchanged).await? {
                     return Ok(true);
                 }
@@ -230,7 +227,7 @@ async fn claim_marked<P: Host>(ctx: &Context<'_, P>, bytes: BytesKey) -> Result<
                     return Err(being_removed(bytes).into());
                 }
                 // Only one request removes the archive: a late second removal would delete a new upload.
-                if let Some(begun) = begin_removal(ctx, bytes, etag).await? {
+                if let Some(begun) = begin_removal(ctx, bytes, unchanged).await? {
                     finish_removal(ctx, bytes, begun).await?;
                     return Ok(true);
                 }
@@ -244,16 +241,15 @@ async fn claim_marked<P: Host>(ctx: &Context<'_, P>, bytes: BytesKey) -> Result<
 /// Marks an archive. One that was kept, and that still nothing refers to, is marked again, and its hour
 /// starts again.
 pub(crate) async fn mark<P: Host>(ctx: &Context<'_, P>, bytes: BytesKey) -> Result<bool, Failure> {
-    let condition = match mark_of(ctx, bytes).await? {
-        None => Condition::Absent,
-        Some((document, etag)) => match document.state {
-            GarbageState::Marked => return Ok(true),
-            GarbageState::Kept => Condition::Unchanged(etag),
-            GarbageState::Removing | GarbageState::Erased => return Ok(false),
-        },
-    };
-    let marked = GarbageDocument::marked(ctx.host.clock().now());
-    put_mark(ctx, bytes, marked, condition).await
+    let (mark, unchanged) = mark_of(ctx, bytes).await?;
+    match mark.map(|mark| mark.state) {
+        None | Some(GarbageState::Kept) => {
+            let marked = GarbageDocument::marked(ctx.host.clock().now());
+            put_mark(ctx, bytes, marked, unchanged).await
+        }
+        Some(GarbageState::Marked) => Ok(true),
+        Some(GarbageState::Removing | GarbageState::Erased) => Ok(false),
+    }
 }
 
 /// Removes a mark. An archive that is being removed stays so: nothing can refer to it. So does one that was erased.
@@ -261,16 +257,15 @@ pub(crate) async fn unmark<P: Host>(
     ctx: &Context<'_, P>,
     bytes: BytesKey,
 ) -> Result<bool, Failure> {
-    let Some((document, etag)) = mark_of(ctx, bytes).await? else {
-        return Ok(true);
-    };
-    match document.state {
-        GarbageState::Removing | GarbageState::Erased => return Ok(false),
-        GarbageState::Marked | GarbageState::Kept => {}
+    let (mark, unchanged) = mark_of(ctx, bytes).await?;
+    match mark.map(|mark| mark.state) {
+        None => return Ok(true),
+        Some(GarbageState::Removing | GarbageState::Erased) => return Ok(false),
+        Some(GarbageState::Marked | GarbageState::Kept) => {}
     }
     let now = ctx.host.clock().now();
     let kept = GarbageDocument::becomes(GarbageState::Kept, now);
-    if !put_mark(ctx, bytes, kept, Condition::Unchanged(etag)).await? {
+    if !put_mark(ctx, bytes, kept, unchanged).await? {
         return Ok(false);
     }
     remove_mark(ctx, bytes, now).await?;
@@ -284,18 +279,15 @@ pub(crate) async fn mark_removal<P: Host>(
 ) -> Result<(), Failure> {
     loop {
         let now = ctx.host.clock().now();
-        let condition = match mark_of(ctx, bytes).await? {
-            None => Condition::Absent,
-            Some((document, etag)) => match document.state {
-                GarbageState::Removing | GarbageState::Erased => return Ok(()),
-                GarbageState::Kept if document.is_being_removed(now) => {
-                    return Err(being_changed(bytes).into());
-                }
-                GarbageState::Marked | GarbageState::Kept => Condition::Unchanged(etag),
-            },
-        };
-        let removing = GarbageDocument::becomes(GarbageState::Removing, now);
-        if put_mark(ctx, bytes, removing, condition).await? {
+        let (mark, unchanged) = mark_of(ctx, bytes).await?;
+        match mark {
+            Some(mark) if matches!(mark.state, GarbageState::Removing | GarbageState::Erased) => {
+                return Ok(());
+            }
+            Some(mark) if mark.is_being_removed(now) => return Err(being_changed(bytes).into()),
+            _ => {}
+        }
+        if begin_removal(ctx, bytes, unchanged).await?.is_some() {
             return Ok(());
         }
     }
@@ -315,8 +307,8 @@ pub(crate) async fn state_of<P: Host>(
     ctx: &Context<'_, P>,
     bytes: BytesKey,
 ) -> Result<Option<GarbageState>, Failure> {
-    let mark = mark_of(ctx, bytes).await?;
-    Ok(mark.map(|(document, _)| document.state))
+    let (mark, _) = mark_of(ctx, bytes).await?;
+    Ok(mark.map(|mark| mark.state))
 }
 
 /// Completes a removal that was interrupted, in both buckets. Returns whether it did.
@@ -324,9 +316,9 @@ pub(crate) async fn complete_removal<P: Host>(
     ctx: &Context<'_, P>,
     bytes: BytesKey,
 ) -> Result<bool, Failure> {
-    match mark_of(ctx, bytes).await? {
-        Some((document, _)) if document.state == GarbageState::Removing => {
-            remove_marked(ctx, bytes, document.since).await
+    match mark_of(ctx, bytes).await?.0 {
+        Some(mark) if mark.state == GarbageState::Removing => {
+            remove_marked(ctx, bytes, mark.since).await
         }
         _ => Ok(false),
     }
@@ -369,18 +361,16 @@ async fn replace_mark<P: Host>(
     tombstone: GarbageDocument,
 ) -> Result<UnixTime, Failure> {
     loop {
-        let condition = match mark_of(ctx, bytes).await? {
-            None => Condition::Absent,
-            Some((document, _)) if document.state == GarbageState::Erased => {
-                return Ok(document.since);
-            }
-            Some((document, _)) if document.is_being_removed(ctx.host.clock().now()) => {
+        let (mark, unchanged) = mark_of(ctx, bytes).await?;
+        match mark {
+            Some(mark) if mark.state == GarbageState::Erased => return Ok(mark.since),
+            Some(mark) if mark.is_being_removed(ctx.host.clock().now()) => {
                 return Err(being_changed(bytes).into());
             }
-            Some((_, etag)) => Condition::Unchanged(etag),
-        };
+            _ => {}
+        }
         let since = tombstone.since;
-        if put_mark(ctx, bytes, tombstone.clone(), condition).await? {
+        if put_mark(ctx, bytes, tombstone.clone(), unchanged).await? {
             return Ok(since);
         }
     }
@@ -398,18 +388,17 @@ pub(crate) async fn remove_marked<P: Host>(
         fallback_requests::discard(ctx, bytes).await?;
         return Ok(true);
     }
-    let Some((document, etag)) = mark_of(ctx, bytes).await? else {
-        return Ok(false);
-    };
     let now = ctx.host.clock().now();
-    if document.since != marked_at || !document.is_settled(now) {
-        return Ok(false);
-    }
-    if matches!(document.state, GarbageState::Kept | GarbageState::Erased) {
+    let (mark, unchanged) = mark_of(ctx, bytes).await?;
+    let is_due = |mark: &GarbageDocument| {
+        let is_marked = matches!(mark.state, GarbageState::Marked | GarbageState::Removing);
+        is_marked && mark.since == marked_at && mark.is_settled(now)
+    };
+    if !mark.as_ref().is_some_and(is_due) {
         return Ok(false);
     }
     // A removal that was interrupted is resumed, too: by one request at a time.
-    let Some(begun) = begin_removal(ctx, bytes, etag).await? else {
+    let Some(begun) = begin_removal(ctx, bytes, unchanged).await? else {
         return Ok(false);
     };
     // While the mark exists, the next collection resumes the removal.
@@ -422,11 +411,11 @@ pub(crate) async fn remove_marked<P: Host>(
 async fn begin_removal<P: Host>(
     ctx: &Context<'_, P>,
     bytes: BytesKey,
-    etag: String,
+    unchanged: Condition,
 ) -> Result<Option<UnixTime>, Failure> {
     let now = ctx.host.clock().now();
     let removing = GarbageDocument::becomes(GarbageState::Removing, now);
-    let written = put_mark(ctx, bytes, removing, Condition::Unchanged(etag)).await?;
+    let written = put_mark(ctx, bytes, removing, unchanged).await?;
     Ok(written.then_some(now))
 }
 
@@ -464,14 +453,8 @@ async fn remove_mark<P: Host>(
 async fn mark_of<P: Host>(
     ctx: &Context<'_, P>,
     bytes: BytesKey,
-) -> Result<Option<(GarbageDocument, String)>, Failure> {
-    let key = FactKey::Garbage(bytes);
-    let Some(fact) = ctx.host.facts().get(&key).await? else {
-        return Ok(None);
-    };
-    let document = serde_json::from_slice(&fact.bytes)
-        .map_err(|error| Failure::Corrupt(format!("{key}: {error}")))?;
-    Ok(Some((document, fact.etag)))
+) -> Result<(Option<GarbageDocument>, Condition), Failure> {
+    documents::read_for_change(ctx, &FactKey::Garbage(bytes)).await
 }
 
 async fn put_mark<P: Host>(

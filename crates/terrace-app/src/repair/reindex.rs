@@ -4,7 +4,6 @@ use terrace_core::api::admin::ReindexBody;
 use terrace_core::http::problem::Problem;
 use terrace_core::limits;
 use terrace_core::maintenance::repair::{Position, Section};
-use terrace_core::model::package::Package;
 use terrace_core::storage::key::FactKey;
 
 use crate::body::check_count;
@@ -12,9 +11,7 @@ use crate::context::Context;
 use crate::host::Host;
 use crate::index::index_writer;
 use crate::outcome::{Call, Handled};
-use crate::repair::step::REPAIRED_NAMES;
-use crate::repair::step::RepairStep;
-use crate::repair::walk;
+use crate::repair::step::{REPAIRED_NAMES, RepairStep};
 use crate::{body, json};
 
 /// `POST /admin/v1/reindex`
@@ -46,13 +43,16 @@ pub(crate) async fn reindex<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handle
         })
     });
     let accepted = accepted.collect::<Result<Vec<FactKey>, Problem>>()?;
-    let mut step = RepairStep::new(only, position, operations);
+    let mut step = RepairStep::new(ctx, position, operations);
+    step.only = only;
     step.accepted = accepted;
     step.is_full = full;
-    if let (None, Some(package @ Package::Mirrored(_))) = (&after, &step.only) {
+    if let (None, Some(package)) = (&after, &step.only)
+        && package.origin().is_some()
+    {
         // A rule about it may be new: a request that is writing its indices by older rules then writes them again.
         index_writer::rewrite_change_marker(ctx, &FactKey::Change(package.clone())).await?;
     }
-    walk::walk(ctx, &mut step).await?;
+    step.walk().await?;
     Ok(json::reply(200, &step.report)?.into())
 }

@@ -43,6 +43,7 @@ pub(crate) async fn sign_out<P: Host, R: Request>(
         .into());
     }
     let to = match ctx.config.access.guards_all_reads() {
+        true if is_by_token(ctx) => PageRoute::SignIn.to_string(),
         true => PageRoute::SignOut.to_string(),
         false => ReturnPath::default().to_string(),
     };
@@ -64,9 +65,14 @@ pub(crate) fn signed_out<P: Host, R: Request>(
     Ok(reply.into())
 }
 
-/// Returns the page to which a sign-in returns; the start page if the query names none of this registry.
-fn destination(query: &str) -> ReturnPath {
-    let to = Form(query).value("to").ok().flatten();
+/// Returns whether browsers sign in with a token, because the registry has no identity provider.
+pub(crate) fn is_by_token<P: Host>(ctx: &Context<'_, P>) -> bool {
+    ctx.config.login.is_none() && ctx.config.reads_sessions()
+}
+
+/// Returns the page to which a sign-in returns; the start page if the form or query names none of this registry.
+pub(crate) fn destination(form: &str) -> ReturnPath {
+    let to = Form(form).value("to").ok().flatten();
     let to = to.and_then(|to| to.parse::<ReturnPath>().ok());
     let is_for_people = |to: &ReturnPath| {
         let route = Route::parse(to.path());
@@ -104,8 +110,9 @@ impl PageVisit {
 
     /// Returns the answer to a browser without access that may sign in. After a request with a token that is not valid it
     /// may not, because the token would be sent again after the sign-in, and count before the session.
-    pub(crate) fn sign_in<S>(self) -> Option<Reply<S>> {
-        Some(Reply::redirect(sign_in_url(&self.to?)))
+    pub(crate) fn sign_in<P: Host>(self, ctx: &Context<'_, P>) -> Option<Reply<P::Stream>> {
+        let to = self.to.filter(|_| ctx.config.login.is_some())?;
+        Some(Reply::redirect(sign_in_url(&to)))
     }
 }
 

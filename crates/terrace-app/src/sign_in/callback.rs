@@ -1,8 +1,7 @@
 //! `/oauth/callback`: the URL to which the provider redirects the browser.
 
-use terrace_core::auth::login::PROVIDER_CODE_BYTES;
 use terrace_core::auth::login::{
-    Login, Provider, SignInError, SignInPurpose, SignInState, Verifier,
+    Login, PROVIDER_CODE_BYTES, Provider, SignInError, SignInPurpose, SignInState, Verifier,
 };
 use terrace_core::http::form::Form;
 use terrace_core::http::reply::Reply;

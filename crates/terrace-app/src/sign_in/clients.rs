@@ -1,21 +1,23 @@
 //! The documents of OAuth clients.
 
-use terrace_core::auth::login::CLIENT_DOCUMENT_BYTES;
-use terrace_core::auth::login::{ClientDocument, ClientName, ClientRequest, Login, SignInError};
+use terrace_core::auth::login::{
+    CLIENT_DOCUMENT_BYTES, ClientDocument, ClientId, ClientName, Login, LoopbackRedirect,
+    SignInError,
+};
 
 use crate::context::Context;
 use crate::host::{Host, IdentityProviderRequest, Upstream as _};
 use crate::sign_in::log;
 use crate::sign_in::openid::SECONDS;
 
-/// Returns the name of a client, if its document allows its request. The document is fetched for each sign-in, only after
+/// Returns the name of an application, if its document allows its request. The document is fetched for each sign-in, only after
 /// the person is known, and only from a host that the operator has named.
 pub(crate) async fn name<P: Host>(
     ctx: &Context<'_, P>,
     login: &Login,
-    client: &ClientRequest,
+    id: &ClientId,
+    redirect: &LoopbackRedirect,
 ) -> Result<ClientName, SignInError> {
-    let id = &client.id;
     let failed = |why: String| {
         log::write(ctx, &format!("the document of the client {id}: {why}"));
         SignInError::NoDocument
@@ -34,7 +36,7 @@ pub(crate) async fn name<P: Host>(
     let answer = answer.map_err(|error| failed(error.to_string()))?;
     let content_type = answer.content_type.as_deref();
     let document = ClientDocument::parse(answer.status, content_type, &answer.body);
-    let name = document.and_then(|document| document.allow(id, &client.redirect));
+    let name = document.and_then(|document| document.allow(id, redirect));
     name.map_err(|fault| {
         failed(fault.to_string());
         SignInError::Document(Box::new(fault))

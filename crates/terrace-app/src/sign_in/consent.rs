@@ -1,9 +1,8 @@
 //! `/oauth/consent`: the answer of a person who was asked for consent.
 
-use terrace_core::auth::login::LOGIN_CODE_SECONDS;
-use terrace_core::auth::login::LOGIN_FORM_BYTES;
 use terrace_core::auth::login::{
-    Consent, Login, ParameterError, Recipient, SignInError, SignInPurpose,
+    Client, Code, Consent, LOGIN_CODE_SECONDS, LOGIN_FORM_BYTES, Login, ParameterError,
+    SignInError, SignInPurpose,
 };
 use terrace_core::http::form::Form;
 use terrace_core::http::reply::Reply;
@@ -49,24 +48,24 @@ async fn take_consent<P: Host, R: Request>(
     let opened = login.seal_keys.open::<Consent>(&sealed, now);
     let (consent, _) = opened.map_err(|fault| log::unsealed(ctx, "consent", fault))?;
     check_browser(ctx, request, &consent.browser)?;
-    check_recipient(ctx, login, &consent.recipient)?;
+    check_client(ctx, login, &consent.authorization.client)?;
     let origin = request.origin().to_owned();
     let allow = |consent: Consent| {
-        let (recipient, code) = consent.into_code();
+        let authorization = consent.authorization.clone();
         let expires = now.plus(LOGIN_CODE_SECONDS);
-        let code = login.seal_keys.seal(&code, expires);
-        Ok(Reply::redirect(recipient.redirect_to(&code, &origin)))
+        let code = login.seal_keys.seal(&Code(consent), expires);
+        Ok(Reply::redirect(authorization.redirect_to(&code, &origin)))
     };
     match form.value("answer").ok().flatten().as_deref() {
         Some("allow") => allow(consent),
         Some("read") => allow(consent.to_read()),
-        Some("refuse") => Ok(match consent.recipient {
+        Some("refuse") => Ok(match consent.authorization.client {
             // Terminals do not read an error that they are redirected to.
-            recipient @ Recipient::Terminal(_) => {
-                let refused = Err(SignInError::RefusedHere);
-                or_page(refused, request, &SignInPurpose::Token(recipient))
+            Client::Terminal => {
+                let purpose = SignInPurpose::Token(Box::new(consent.authorization));
+                or_page(Err(SignInError::RefusedHere), request, &purpose)
             }
-            client @ Recipient::Client(_) => Reply::redirect(client.refusal(&origin)),
+            Client::Application { .. } => Reply::redirect(consent.authorization.refusal(&origin)),
         }),
         _ => Err(wrong("answer", "must be allow, read or refuse")),
     }
@@ -83,21 +82,20 @@ fn check_page<P: Host, R: Request>(ctx: &Context<'_, P>, request: &R) -> Result<
     Ok(())
 }
 
-/// Checks that the operator still names the host of an OAuth client: the setting may have changed since the sign-in began.
-fn check_recipient<P: Host>(
+/// Checks that the operator still names the host of an application: the setting may have changed since the sign-in began.
+fn check_client<P: Host>(
     ctx: &Context<'_, P>,
     login: &Login,
-    recipient: &Recipient,
+    client: &Client,
 ) -> Result<(), SignInError> {
-    match recipient {
-        Recipient::Client(client) if login.host_of(&client.id).is_none() => {
-            let id = &client.id;
+    match client {
+        Client::Application { id, .. } if login.host_of(id).is_none() => {
             log::write(
                 ctx,
                 &format!("the client {id}: its host is no longer named"),
             );
             Err(SignInError::NoDocument)
         }
-        Recipient::Client(_) | Recipient::Terminal(_) => Ok(()),
+        Client::Application { .. } | Client::Terminal => Ok(()),
     }
 }

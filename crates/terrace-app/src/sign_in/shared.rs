@@ -1,12 +1,10 @@
 //! Parts shared by the steps of signing in.
 
 use terrace_core::auth::access::{Scopes, Session};
-use terrace_core::auth::login::LOGIN_FORM_BYTES;
-use terrace_core::auth::login::SIGN_IN_SECONDS;
 use terrace_core::auth::login::{
-    BrowserSession, CALLBACK_PATH, ClientName, Consent, Login, PendingToken, Person, Recipient,
-    RedemptionError, ReturnPath, SessionBinding, SignInError, SignInPurpose, SignInState,
-    consent_page,
+    BrowserSession, CALLBACK_PATH, Client, ClientName, Consent, LOGIN_FORM_BYTES, Login,
+    PendingToken, Person, RedemptionError, ReturnPath, SIGN_IN_SECONDS, SessionBinding,
+    SignInError, SignInPurpose, SignInState, consent_page,
 };
 use terrace_core::http::problem::Problem;
 use terrace_core::http::reply::Reply;
@@ -84,18 +82,18 @@ pub(crate) async fn conclude<P: Host, R: Request>(
     let scopes = granted.scopes;
     let SignInState { purpose, browser } = state;
     match purpose {
-        SignInPurpose::Token(recipient) => {
-            let (name, scopes) = match &recipient {
-                Recipient::Terminal(_) => (None, scopes),
-                Recipient::Client(client) => {
-                    let name = clients::name(ctx, login, client).await?;
+        SignInPurpose::Token(authorization) => {
+            let (name, scopes) = match &authorization.client {
+                Client::Terminal => (None, scopes),
+                Client::Application { id, .. } => {
+                    let name = clients::name(ctx, login, id, &authorization.redirect).await?;
                     (Some(name), scopes.to_read())
                 }
             };
             let id = TokenId::new(ctx.host.random());
             let token = PendingToken { id, person, scopes };
             let consent = Consent {
-                recipient,
+                authorization: *authorization,
                 browser,
                 token,
             };

@@ -1,9 +1,9 @@
 //! `/oauth/authorize`: the URL that a terminal or an OAuth client opens in a browser to sign in.
 
 use terrace_core::api::route::McpScope;
-use terrace_core::auth::login::SIGN_IN_SECONDS;
 use terrace_core::auth::login::{
-    BrowserSession, Login, Provider, Recipient, SignInError, SignInPurpose, SignInState,
+    Authorization, BrowserSession, Login, Provider, SIGN_IN_SECONDS, SignInError, SignInPurpose,
+    SignInState,
 };
 use terrace_core::http::reply::Reply;
 
@@ -31,8 +31,9 @@ async fn begin_sign_in<P: Host, R: Request>(
     request: &R,
 ) -> Result<Reply<P::Stream>, SignInError> {
     let resources = McpScope::ALL.map(|scope| scope.resource(request.origin()));
-    let recipient = Recipient::parse(request.query(), login, &resources);
-    let purpose = SignInPurpose::Token(recipient?);
+    let authorization = Authorization::parse(request.query(), &login.client_hosts, &resources);
+    let authorization = authorization.map_err(SignInError::Parameter)?;
+    let purpose = SignInPurpose::Token(Box::new(authorization));
     let begun = send_to_provider(ctx, login, request, purpose.clone());
     Ok(or_page(begun.await, request, &purpose))
 }

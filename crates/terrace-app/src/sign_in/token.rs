@@ -1,9 +1,8 @@
 //! `/oauth/token`: redeems the authorization code of a terminal or an OAuth client.
 
 use terrace_core::auth::access::{Resource, SIGN_IN};
-use terrace_core::auth::login::LOGIN_FORM_BYTES;
 use terrace_core::auth::login::{
-    Code, Login, LoginToken, PendingToken, RedemptionError, TokenRequest,
+    Code, LOGIN_FORM_BYTES, Login, LoginToken, PendingToken, RedemptionError, TokenRequest,
 };
 use terrace_core::http::problem::Problem;
 use terrace_core::http::reply::Reply;
@@ -67,7 +66,7 @@ async fn redeem<P: Host>(ctx: &Context<'_, P>, login: &Login, body: &[u8]) -> Re
         "token {id} for {} (account {}): {}{at}",
         token.person.name, token.person.account, token.scopes
     );
-    let is_of_client = resource.is_some();
+    let is_of_application = resource.is_some();
     let text = match tokens::make_for_login(ctx, (token, resource), login.lifetime).await {
         Ok(text) => text,
         Err(failure) => {
@@ -87,12 +86,8 @@ async fn redeem<P: Host>(ctx: &Context<'_, P>, login: &Login, body: &[u8]) -> Re
         return Redeemed::Refused(RedemptionError::Used, entry);
     };
     log::write(ctx, &made);
-    let token = LoginToken::new(text, login.lifetime);
-    let token = match is_of_client {
-        true => token.with_scope(&scopes),
-        false => token,
-    };
-    Redeemed::Token(token, entry)
+    let scopes = is_of_application.then_some(&scopes);
+    Redeemed::Token(LoginToken::new(text, login.lifetime, scopes), entry)
 }
 
 /// Returns the token that a person allowed for the bearer of a code, and the only resource that it is for, if it is that of

@@ -1,4 +1,4 @@
-//! Blocks mirrored providers and versions of them, stored or not, and lifts blocks.
+//! Blocks mirrored packages and versions of them, stored or not, and lifts blocks.
 
 use terrace_core::http::problem::Problem;
 use terrace_core::maintenance::audit::StatusChange;
@@ -16,10 +16,10 @@ use crate::oci::pushed_index_refresh;
 use crate::outcome::{AuditDetails, Call, Handled, Outcome};
 use crate::{json, publish};
 
-/// Blocks a provider or a version for a reason, or lifts the block. The fact is written first: from then on nothing is
+/// Blocks a package or a version for a reason, or lifts the block. The fact is written first: from then on nothing is
 /// fetched for it. The same request then writes the indices of the version, and the lists.
 ///
-/// A provider may have more versions than one request can write. Their indices follow by the steps of a repair: the repair
+/// A package may have more versions than one request can write. Their indices follow by the steps of a repair: the repair
 /// compares the index of each blocked version. If a block is lifted, the lists are left to the repair as well, because it
 /// visits the versions only if the lists differ.
 pub(crate) async fn change<P: Host>(
@@ -27,13 +27,13 @@ pub(crate) async fn change<P: Host>(
     call: Call,
     (package, version, blocks, reason): (Package, Option<Version>, bool, Reason),
 ) -> Handled<P::Stream> {
-    let Package::Mirrored(address) = &package else {
-        let message = "only a mirrored provider can be blocked: revoke the versions of this registry's own packages (terrace release revoke)";
+    if package.origin().is_none() {
+        let message = "only a mirrored package can be blocked: revoke the versions of this registry's own packages (terrace release revoke)";
         return Err(Problem::Invalid(vec![message.to_owned()]).into());
-    };
-    publish::check_is_foreign(ctx, &call.origin, address)?;
+    }
+    publish::check_is_foreign(ctx, &call.origin, &package)?;
     if !call.caller.is_admin() {
-        let message = "blocking a mirrored provider or lifting the block requires the scope admin";
+        let message = "blocking a mirrored package or lifting the block requires the scope admin";
         return Err(Problem::Forbidden(message.to_owned()).into());
     }
     let block = blocks.then(|| ReleaseStatus {
@@ -61,7 +61,7 @@ pub(crate) async fn change<P: Host>(
     if !is_left_to_repair {
         index_refresh::publish_lists(ctx, &package).await?;
     }
-    if let Some(version) = &version {
+    if let (Package::Mirrored(address), Some(version)) = (&package, &version) {
         pushed_index_refresh::refresh_versions(ctx, address, version).await?;
     }
     let change = StatusChange::of_block(is_blocked, &reason);

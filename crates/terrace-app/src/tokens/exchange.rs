@@ -1,7 +1,8 @@
 //! Trusted publishing: a CI job exchanges the OpenID token from its CI for a token of this registry.
 
-use terrace_core::auth::exchange::EXCHANGE_BYTES;
-use terrace_core::auth::exchange::{ExchangeError, ExchangeRequest, answer, token_for};
+use terrace_core::auth::exchange::{
+    EXCHANGE_BYTES, ExchangeError, ExchangeRequest, answer, token_for,
+};
 use terrace_core::auth::oidc::{Grant, GrantError, TrustedPublishers};
 use terrace_core::http::reply::Reply;
 use terrace_jose::{IssuerKeys, Quoted, TokenError, UnverifiedToken};

@@ -1,8 +1,9 @@
 //! Adds and removes rules that are stored in the registry.
 
 use terrace_core::auth::access::Caller;
-use terrace_core::auth::oidc::{RuleDocument, RuleKind, RuleRemoval, StoredRule, check_quota};
+use terrace_core::auth::oidc::{RuleDocument, RuleKind, RuleRemoval, StoredRule};
 use terrace_core::http::problem::Problem;
+use terrace_core::limits;
 use terrace_core::model::rule_id::RuleId;
 use terrace_core::storage::key::FactKey;
 
@@ -44,9 +45,7 @@ pub(crate) async fn add<P: Host>(
             is_new: known == id,
         });
     }
-    let documents = active.iter().map(|(_, document)| document);
-    check_quota(rule, documents, caller)
-        .map_err(|full| Problem::Invalid(vec![full.to_string()]))?;
+    ensure_room(active.len(), caller)?;
     let document = RuleDocument {
         kind,
         rule: rule.text().to_owned(),
@@ -83,6 +82,21 @@ pub(crate) async fn add<P: Host>(
         document,
         is_new: true,
     })
+}
+
+/// Checks that a caller may store a further rule.
+fn ensure_room(stored: usize, caller: &Caller) -> Result<(), Problem> {
+    let (max, name) = match caller.is_admin() {
+        true => (limits::STORED_RULES, "STORED_RULES"),
+        false => (limits::DELEGATED_RULES, "DELEGATED_RULES"),
+    };
+    if stored < max {
+        return Ok(());
+    }
+    let reason = format!(
+        "the registry stores {stored} rules, and this token may add one below {max} ({name}): remove one first"
+    );
+    Err(Problem::Invalid(vec![reason]))
 }
 
 /// Removes a rule. Returns `false` if the caller may not manage it, as if it did not exist.

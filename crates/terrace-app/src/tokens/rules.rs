@@ -1,7 +1,7 @@
 //! Adds, lists and removes the rules that are stored in the registry.
 
 use terrace_core::api::admin::{RemovedRule, RuleAnswer, RuleBody, RuleList};
-use terrace_core::auth::oidc::{MirrorBlock, StoredRule, StoredRuleError};
+use terrace_core::auth::oidc::{MirrorBlock, StoredRule};
 use terrace_core::http::problem::Problem;
 use terrace_core::model::own_hosts::OwnHosts;
 use terrace_core::model::rule_id::RuleId;
@@ -21,9 +21,7 @@ pub(crate) async fn add<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P:
         .map_err(|error| Problem::BadRequest(format!("the body: {error}")))?;
     let RuleBody { kind, rule } = json::parse(&call.body)?;
     let rule = StoredRule::from_value(kind, rule);
-    let invalid = |error: StoredRuleError| Problem::Invalid(vec![error.to_string()]);
-    let rule = rule.map_err(invalid)?;
-    rule.check().map_err(invalid)?;
+    let rule = rule.map_err(|error| Problem::Invalid(vec![error.to_string()]))?;
     match rule.block() {
         Some(block) => check_block(ctx, &call, block)?,
         None => auth::ensure_may_grant(&call.caller, rule.required_scopes())?,
@@ -55,7 +53,7 @@ fn check_block<P: Host>(
     block: &MirrorBlock,
 ) -> Result<(), Problem> {
     if !call.caller.is_admin() {
-        let message = "blocking mirrored providers requires the scope admin";
+        let message = "blocking mirrored packages requires the scope admin";
         return Err(Problem::Forbidden(message.to_owned()));
     }
     let hostname = &block.providers.hostname;

@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::inspect_zip;
-use crate::testing::{DOS, TestEntry, entry, zip};
+use crate::testing::{DOS, TestEntry, TestZip, entry, zip};
 use crate::{EntryKind, Method};
 
 fn names(bytes: &[u8]) -> Vec<String> {
@@ -41,6 +41,115 @@ fn entries_are_listed_as_in_the_directory() {
             },
         ])
     );
+}
+
+/// Returns a zip of one entry, with this change.
+fn changed(change: impl Fn(&mut TestZip)) -> Vec<u8> {
+    let mut zip = zip([entry("a", "1")]);
+    change(&mut zip);
+    zip.bytes()
+}
+
+fn with_entry(change: impl Fn(&mut TestEntry)) -> Vec<u8> {
+    changed(|zip| zip.entries.iter_mut().for_each(&change))
+}
+
+/// Returns the extra field with a zip64 size.
+fn zip64_size(size: u64) -> Vec<u8> {
+    [&[1, 0, 8, 0][..], &size.to_le_bytes()].concat()
+}
+
+#[test]
+fn zips_that_readers_understand_differently_or_that_exceed_a_limit_are_refused() {
+    let inner = zip([entry("seen-by-others", "1")]).bytes();
+    let two = |declared| {
+        let mut two = zip([entry("a", "1"), entry("b", "2")]);
+        two.declared_entries = Some(declared);
+        two.bytes()
+    };
+    let mut second = entry("b", "22");
+    second.offset = Some(0);
+    let commented = changed(|it| it.comment = b"comment".to_vec());
+    for (bytes, error) in [
+        (Vec::new(), "ZipNoEndRecord"),
+        (b"PK".to_vec(), "ZipNoEndRecord"),
+        (b"PK\x05\x06".to_vec(), "ZipNoEndRecord"),
+        (vec![0; 22], "ZipNoEndRecord"),
+        (vec![b'P'; 70_000], "ZipNoEndRecord"),
+        (zip([]).bytes(), "Empty"),
+        (changed(|it| it.trailer = vec![0; 3]), "ZipTrailing(3)"),
+        (
+            commented[..commented.len() - 1].to_vec(),
+            "ZipCommentCut { declared: 7, present: 6 }",
+        ),
+        // Go uses the end record nearest the end. It must also be valid by itself, and here it is not.
+        (
+            changed(|it| it.comment = inner[inner.len() - END_BYTES..].to_vec()),
+            "ZipDirectoryMisplaced",
+        ),
+        (
+            changed(|it| it.comment.clone_from(&inner)),
+            "ZipDirectoryMisplaced",
+        ),
+        // Prepended bytes, whether or not the offsets include them.
+        (
+            changed(|it| it.prefix = b"#!/bin/sh\n".to_vec()),
+            "ZipPrepended(10)",
+        ),
+        (
+            [&b"#!/bin/sh\n"[..], &changed(|_| {})].concat(),
+            "ZipDirectoryMisplaced",
+        ),
+        (
+            changed(|it| it.gap = b"gap".to_vec()),
+            "ZipDirectoryMisplaced",
+        ),
+        (changed(|it| it.disk = 1), "ZipSplit"),
+        (with_entry(|it| it.disk = 2), "ZipSplit"),
+        (
+            changed(|it| (it.zip64, it.locator_offset) = (true, Some(0))),
+            "Zip64(",
+        ),
+        (two(1), "ZipDirectoryMalformed("),
+        (two(3), "ZipDirectoryMalformed("),
+        (
+            changed(|it| it.declared_entries = Some(20_001)),
+            "TooManyEntries",
+        ),
+        (
+            changed(|it| it.declared_size = Some(limits::DIRECTORY_BYTES as u32 + 1)),
+            "ZipDirectoryTooLarge(8388609)",
+        ),
+        (zip([entry("a", "1"), second]).bytes(), "ZipOverlap("),
+        // It reaches into the directory; its end overflows.
+        (with_entry(|it| it.compressed = 2), "ZipOverlap(\"a\")"),
+        (
+            with_entry(|it| {
+                (it.compressed, it.extra) = (u32::MAX, zip64_size(u64::MAX));
+            }),
+            "ZipOverlap(\"a\")",
+        ),
+        (
+            with_entry(|it| it.name = b"caf\xe9.tf".to_vec()),
+            "NameNotUtf8(\"caf\u{fffd}.tf\")",
+        ),
+        (
+            with_entry(|it| it.name = vec![b'n'; limits::NAME_BYTES + 1]),
+            "NameTooLong(",
+        ),
+        (
+            with_entry(|it| {
+                (it.method, it.uncompressed) = (8, u32::MAX);
+                it.extra = zip64_size(limits::UNCOMPRESSED_BYTES + 1);
+            }),
+            "UncompressedTooLarge",
+        ),
+    ] {
+        let refusal = format!("{:?}", refusal(&bytes));
+        assert!(refusal.starts_with(error), "{refusal} instead of {error}");
+    }
+    let longest = with_entry(|it| it.name = vec![b'n'; limits::NAME_BYTES]);
+    assert_eq!(names(&longest).len(), 1);
 }
 
 #[test]
@@ -119,18 +228,6 @@ fn an_inspection_that_is_not_done_has_no_entries() {
 }
 
 #[test]
-fn bytes_that_are_not_a_zip_are_refused() {
-    for bytes in [&b""[..], b"PK", b"PK\x05\x06", &[0; 22], &[b'P'; 70_000]] {
-        assert_eq!(refusal(bytes), ArchiveError::ZipNoEndRecord);
-    }
-}
-
-#[test]
-fn a_zip_without_entries_is_refused() {
-    assert_eq!(refusal(&zip([]).bytes()), ArchiveError::Empty);
-}
-
-#[test]
 fn a_zip64_is_read() {
     let mut large = zip([entry("a", "1"), entry("b", "22")]);
     large.zip64 = true;
@@ -146,13 +243,6 @@ fn zip64_records_are_accepted_beside_an_end_record_that_needs_none() {
     assert_eq!(names(&both.bytes()), ["a"]);
     both.declared_size = Some(size - 1);
     assert!(matches!(refusal(&both.bytes()), ArchiveError::Zip64(_)));
-}
-
-#[test]
-fn a_zip64_end_record_in_another_place_is_refused() {
-    let mut moved = zip([entry("a", "1")]);
-    (moved.zip64, moved.locator_offset) = (true, Some(0));
-    assert!(matches!(refusal(&moved.bytes()), ArchiveError::Zip64(_)));
 }
 
 #[test]
@@ -193,165 +283,12 @@ fn a_comment_is_skipped() {
 }
 
 #[test]
-fn an_end_record_inside_the_comment_is_used_as_in_go() {
-    // Go uses the record nearest the end. That record must also be valid by itself, and here it is not.
-    let mut outer = zip([entry("seen-by-some", "1")]);
-    let inner = zip([entry("seen-by-others", "1")]).bytes();
-    outer.comment = inner[inner.len() - END_BYTES..].to_vec();
-    assert!(matches!(
-        refusal(&outer.bytes()),
-        ArchiveError::ZipDirectoryMisplaced { .. }
-    ));
-
-    outer.comment = inner;
-    assert!(matches!(
-        refusal(&outer.bytes()),
-        ArchiveError::ZipDirectoryMisplaced { .. }
-    ));
-}
-
-#[test]
-fn bytes_after_the_end_are_refused() {
-    let mut trailed = zip([entry("a", "1")]);
-    trailed.trailer = vec![0; 3];
-    assert_eq!(refusal(&trailed.bytes()), ArchiveError::ZipTrailing(3));
-}
-
-#[test]
-fn a_truncated_comment_is_refused() {
-    let mut commented = zip([entry("a", "1")]);
-    commented.comment = b"comment".to_vec();
-    let bytes = commented.bytes();
-    assert_eq!(
-        refusal(&bytes[..bytes.len() - 1]),
-        ArchiveError::ZipCommentCut {
-            declared: 7,
-            present: 6
-        }
-    );
-}
-
-#[test]
-fn prepended_bytes_are_refused_whether_or_not_the_offsets_include_them() {
-    let mut prepended = zip([entry("a", "1")]);
-    prepended.prefix = b"#!/bin/sh\n".to_vec();
-    assert_eq!(refusal(&prepended.bytes()), ArchiveError::ZipPrepended(10));
-    let uncounted = [b"#!/bin/sh\n".to_vec(), zip([entry("a", "1")]).bytes()].concat();
-    assert!(matches!(
-        refusal(&uncounted),
-        ArchiveError::ZipDirectoryMisplaced { .. }
-    ));
-}
-
-#[test]
-fn bytes_between_the_directory_and_its_end_record_are_refused() {
-    let mut gapped = zip([entry("a", "1")]);
-    gapped.gap = b"gap".to_vec();
-    assert!(matches!(
-        refusal(&gapped.bytes()),
-        ArchiveError::ZipDirectoryMisplaced { .. }
-    ));
-}
-
-#[test]
-fn a_part_of_a_split_zip_is_refused() {
-    let mut split = zip([entry("a", "1")]);
-    split.disk = 1;
-    assert_eq!(refusal(&split.bytes()), ArchiveError::ZipSplit);
-
-    let mut elsewhere = entry("a", "1");
-    elsewhere.disk = 2;
-    assert_eq!(refusal(&zip([elsewhere]).bytes()), ArchiveError::ZipSplit);
-}
-
-#[test]
-fn a_wrong_number_of_entries_is_refused() {
-    let mut zip = zip([entry("a", "1"), entry("b", "2")]);
-    for declared in [1, 3] {
-        zip.declared_entries = Some(declared);
-        assert!(
-            matches!(
-                refusal(&zip.bytes()),
-                ArchiveError::ZipDirectoryMalformed(_)
-            ),
-            "{declared}"
-        );
-    }
-}
-
-#[test]
-fn more_entries_than_the_limit_are_refused_before_the_directory_is_read() {
-    let mut zip = zip([entry("a", "1")]);
-    zip.declared_entries = Some(20_001);
-    assert_eq!(refusal(&zip.bytes()), ArchiveError::TooManyEntries);
-}
-
-#[test]
-fn a_directory_larger_than_the_limit_is_refused_before_it_is_read() {
-    let mut zip = zip([entry("a", "1")]);
-    zip.declared_size = Some(limits::DIRECTORY_BYTES as u32 + 1);
-    assert_eq!(
-        refusal(&zip.bytes()),
-        ArchiveError::ZipDirectoryTooLarge(limits::DIRECTORY_BYTES + 1)
-    );
-}
-
-#[test]
-fn entries_that_share_bytes_are_refused() {
-    let mut second = entry("b", "22");
-    second.offset = Some(0);
-    let bomb = zip([entry("a", "1"), second]).bytes();
-    assert!(matches!(refusal(&bomb), ArchiveError::ZipOverlap(_)));
-}
-
-#[test]
-fn an_entry_that_reaches_into_the_directory_is_refused() {
-    let mut long = entry("a", "1");
-    long.compressed = 2;
-    assert_eq!(
-        refusal(&zip([long]).bytes()),
-        ArchiveError::ZipOverlap("a".into())
-    );
-}
-
-#[test]
-fn an_entry_whose_end_overflows_is_refused() {
-    let mut long = entry("a", "1");
-    (long.compressed, long.uncompressed) = (u32::MAX, 1);
-    long.extra = [&[1, 0, 8, 0][..], &u64::MAX.to_le_bytes()].concat();
-    assert_eq!(
-        refusal(&zip([long]).bytes()),
-        ArchiveError::ZipOverlap("a".into())
-    );
-}
-
-#[test]
 fn gaps_between_entries_are_allowed() {
     // Data descriptors and alignment create gaps.
     let (mut first, mut second) = (entry("a", "1descriptor"), entry("b", "2"));
     (first.compressed, first.uncompressed) = (1, 1);
     second.offset = None;
     assert_eq!(names(&zip([first, second]).bytes()), ["a", "b"]);
-}
-
-#[test]
-fn a_name_that_is_not_utf_8_is_refused() {
-    let mut odd = entry("a", "1");
-    odd.name = b"caf\xe9.tf".to_vec();
-    assert_eq!(
-        refusal(&zip([odd]).bytes()),
-        ArchiveError::NameNotUtf8("caf\u{fffd}.tf".into())
-    );
-}
-
-#[test]
-fn a_name_longer_than_the_limit_is_refused() {
-    let bytes = zip([entry(&"n".repeat(limits::NAME_BYTES + 1), "")]).bytes();
-    assert!(matches!(refusal(&bytes), ArchiveError::NameTooLong(_)));
-    assert_eq!(
-        names(&zip([entry(&"n".repeat(limits::NAME_BYTES), "")]).bytes()).len(),
-        1
-    );
 }
 
 #[test]
@@ -426,21 +363,6 @@ fn methods_and_encryption_are_reported() {
 }
 
 #[test]
-fn a_zip_that_declares_more_than_the_limit_is_refused() {
-    let mut large = entry("a", "1");
-    (large.method, large.uncompressed) = (8, u32::MAX);
-    large.extra = [
-        &[1, 0, 8, 0][..],
-        &(limits::UNCOMPRESSED_BYTES + 1).to_le_bytes(),
-    ]
-    .concat();
-    assert_eq!(
-        refusal(&zip([large]).bytes()),
-        ArchiveError::UncompressedTooLarge
-    );
-}
-
-#[test]
 fn a_bomb_is_refused_and_a_small_repetitive_archive_is_not() {
     let mut repetitive = entry("zeros", &"z".repeat(10_000));
     (repetitive.method, repetitive.uncompressed) = (8, limits::RATIO_FREE_BYTES as u32);
@@ -467,11 +389,6 @@ fn some_zip64() -> Vec<u8> {
 }
 
 proptest! {
-    #[test]
-    fn no_bytes_panic(bytes in proptest::collection::vec(any::<u8>(), 0..2_000)) {
-        let _ = inspect_zip(&bytes);
-    }
-
     #[test]
     fn no_change_to_a_zip_panics_or_gives_an_empty_list(
         zip64: bool,

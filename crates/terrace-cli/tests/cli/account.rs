@@ -2,11 +2,9 @@
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::{TcpListener, TcpStream};
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::net::TcpStream;
+use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
-use std::thread;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -14,8 +12,8 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use tempfile::TempDir;
 
-use crate::support::http::{Head, Response, Then, serve};
-use crate::support::{directory, ended, run_to_end, terrace};
+use crate::support::http::{Head, Response, Then, start};
+use crate::support::{assert_has, assert_lacks, directory, ended, run_to_end, terrace, words};
 
 const STORED: &str = if cfg!(windows) {
     "terraform.d/credentials.tfrc.json"
@@ -43,30 +41,18 @@ impl Registry {
     }
 
     fn with_login(login: Value) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let url = format!("http://{}", listener.local_addr().unwrap());
         let seen = Seen::default();
-        let registry = Self {
-            url,
-            seen: Arc::clone(&seen),
-        };
-        thread::spawn(move || {
-            for stream in listener.incoming().flatten() {
-                let (seen, login) = (Arc::clone(&seen), login.clone());
-                thread::spawn(move || {
-                    serve(stream, |head| {
-                        let (head, seen) = (head.clone(), Arc::clone(&seen));
-                        Then::Answer(Box::new(move |body| {
-                            let body = String::from_utf8(body).unwrap();
-                            let response = answer(&head, &login);
-                            seen.lock().unwrap().push((head, body));
-                            response
-                        }))
-                    });
-                });
-            }
+        let asked = Arc::clone(&seen);
+        let url = start(None, move |head| {
+            let (head, seen) = (head.clone(), Arc::clone(&asked));
+            let response = answer(&head, &login);
+            Then::Answer(Box::new(move |body| {
+                let body = String::from_utf8(body).unwrap();
+                seen.lock().unwrap().push((head, body));
+                response
+            }))
         });
-        registry
+        Self { url, seen }
     }
 
     fn host(&self) -> &str {
@@ -136,64 +122,72 @@ fn visit(port: &str, target: &str) -> String {
     text
 }
 
+/// A sign-in that waits for the browser.
+struct SignIn {
+    child: Child,
+    address: String,
+}
+
+impl SignIn {
+    fn start(registry: &Registry, home: &TempDir) -> Self {
+        let mut command = command(home, &["login", &registry.url, "--no-browser"]);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+        let address = lines.find_map(|line| line.ok().filter(|it| it.starts_with("http")));
+        let address = address.unwrap();
+        Self { child, address }
+    }
+
+    /// Returns a parameter of the page's address.
+    fn value(&self, name: &str) -> String {
+        value_of(self.address.split_once('?').unwrap().1, name)
+    }
+
+    /// Returns to the command with this query, as the browser does. Returns the answer.
+    fn visit(&self, target: &str) -> String {
+        let redirect = self.value("redirect_uri");
+        let (_, port) = redirect.split_once("localhost%3A").unwrap();
+        visit(port.strip_suffix("%2Flogin").unwrap(), target)
+    }
+}
+
+/// Returns the value of a parameter in a query or a form.
+fn value_of(text: &str, name: &str) -> String {
+    let mut pairs = text.split('&').filter_map(|pair| pair.split_once('='));
+    pairs.find(|(it, _)| *it == name).unwrap().1.to_owned()
+}
+
 #[test]
 fn a_sign_in_stores_the_token_where_terraform_does_7_1() {
     let registry = Registry::start();
     let other = json!({ "credentials": { "other.example": { "token": "kept" } }, "more": 1 });
     let home = directory(&[(STORED, &other.to_string())]);
-    let mut command = command(&home, &["login", &registry.url, "--no-browser"]);
-    let mut child = command
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
-    let address = lines.find_map(|line| line.ok().filter(|it| it.starts_with("http")));
-    let address = address.unwrap();
-    let (endpoint, query) = address.split_once('?').unwrap();
-    assert_eq!(endpoint, format!("{}/oauth/authorize", registry.url));
-    let value = |name: &str| {
-        let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
-        pairs.find(|(it, _)| *it == name).unwrap().1.to_owned()
-    };
-    assert_eq!(value("client_id"), "terraform-cli");
-    assert_eq!(value("code_challenge_method"), "S256");
-    assert_eq!(value("response_type"), "code");
-    let redirect = value("redirect_uri")
-        .replace("%3A", ":")
-        .replace("%2F", "/");
-    let port = redirect.strip_prefix("http://localhost:").unwrap();
-    let port = port.strip_suffix("/login").unwrap();
+    let sign_in = SignIn::start(&registry, &home);
+    let endpoint = format!("{}/oauth/authorize?", registry.url);
+    assert!(sign_in.address.starts_with(&endpoint));
+    assert_eq!(sign_in.value("client_id"), "terraform-cli");
+    assert_eq!(sign_in.value("code_challenge_method"), "S256");
+    assert_eq!(sign_in.value("response_type"), "code");
     // Another page knows neither the state nor the code.
-    assert!(visit(port, "/login?code=forged&state=x").contains("404"));
-    assert!(visit(port, "/favicon.ico").contains("404"));
-    let state = value("state");
-    assert!(visit(port, &format!("/login?code=c0de&state={state}")).contains("200"));
-    let output = child.wait_with_output().unwrap();
+    assert_has!(sign_in.visit("/login?code=forged&state=x"), "404");
+    assert_has!(sign_in.visit("/favicon.ico"), "404");
+    let (state, challenge) = (sign_in.value("state"), sign_in.value("code_challenge"));
+    let answer = sign_in.visit(&format!("/login?code=c0de&state={state}"));
+    assert_has!(answer, "200");
+    let output = sign_in.child.wait_with_output().unwrap();
     assert!(output.status.success(), "{output:?}");
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(
-        (&report["name"], &report["host"]),
-        (&json!("Ana"), &json!(registry.host()))
-    );
-    assert!(!report.to_string().contains(ISSUED));
+    assert_eq!(report["name"], "Ana");
+    assert_eq!(report["host"], registry.host());
+    assert_lacks!(report.to_string(), ISSUED);
 
     let seen = registry.seen.lock().unwrap().clone();
-    let form = &seen
-        .iter()
-        .find(|(head, _)| head.method == "POST")
-        .unwrap()
-        .1;
-    let sent = |name: &str| {
-        let mut pairs = form.split('&').filter_map(|pair| pair.split_once('='));
-        pairs.find(|(it, _)| *it == name).unwrap().1.to_owned()
-    };
-    assert_eq!(
-        (sent("code"), sent("grant_type")),
-        ("c0de".to_owned(), "authorization_code".to_owned())
-    );
-    let digest = Sha256::digest(sent("code_verifier").as_bytes());
-    assert_eq!(URL_SAFE_NO_PAD.encode(digest), value("code_challenge"));
+    let (_, form) = seen.iter().find(|(it, _)| it.method == "POST").unwrap();
+    assert_eq!(value_of(form, "code"), "c0de");
+    assert_eq!(value_of(form, "grant_type"), "authorization_code");
+    let digest = Sha256::digest(value_of(form, "code_verifier").as_bytes());
+    assert_eq!(URL_SAFE_NO_PAD.encode(digest), challenge);
 
     let expected = json!({
         "credentials": { "other.example": { "token": "kept" }, registry.host(): { "token": ISSUED } }, "more": 1,
@@ -203,57 +197,33 @@ fn a_sign_in_stores_the_token_where_terraform_does_7_1() {
 
 #[test]
 fn a_refused_sign_in_stores_nothing() {
-    refuse("error=access_denied&error_description=not+you", "not you");
-}
-
-#[test]
-fn a_code_beside_an_error_is_a_refused_sign_in() {
-    refuse(
-        "code=refused&error=access_denied",
-        "the page in the browser shows the reason",
-    );
-}
-
-/// Starts a sign-in to which the browser returns with this query, and expects that it fails for the reason.
-fn refuse(query: &str, reason: &str) {
-    let registry = Registry::start();
-    let home = directory(&[]);
-    let mut command = command(&home, &["login", &registry.url, "--no-browser"]);
-    let mut child = command
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
-    let address = lines.find_map(|line| line.ok().filter(|it| it.starts_with("http")));
-    let address = address.unwrap();
-    let part = |start: &str, end: &str| {
-        let rest = address.split(start).nth(1).unwrap();
-        rest.split(end).next().unwrap().to_owned()
-    };
-    let (port, state) = (part("localhost%3A", "%2F"), part("&state=", "&"));
-    let answer = visit(&port, &format!("/login?{query}&state={state}"));
-    let output = child.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(5), "{output:?}");
-    assert!(answer.contains("The sign-in was refused"), "{answer}");
-    assert!(!answer.contains("Signed in"), "{answer}");
-    let report = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(report.contains(reason), "{report}");
-    assert!(!home.path().join(STORED).exists());
-    assert!(
-        !registry
-            .requests()
-            .iter()
-            .any(|(it, _)| it.starts_with("POST"))
-    );
+    for (query, reason) in [
+        ("error=access_denied&error_description=not+you", "not you"),
+        (
+            "code=refused&error=access_denied",
+            "the page in the browser",
+        ),
+    ] {
+        let (registry, home) = (Registry::start(), directory(&[]));
+        let sign_in = SignIn::start(&registry, &home);
+        let state = sign_in.value("state");
+        let answer = sign_in.visit(&format!("/login?{query}&state={state}"));
+        let output = sign_in.child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(5), "{output:?}");
+        assert_has!(answer, "The sign-in was refused");
+        assert_lacks!(answer, "Signed in");
+        assert_has!(String::from_utf8_lossy(&output.stdout), reason);
+        assert!(!home.path().join(STORED).exists());
+        let requests = registry.requests();
+        assert!(!requests.iter().any(|(it, _)| it.starts_with("POST")));
+    }
 }
 
 #[test]
 fn a_registry_without_a_sign_in_is_reported() {
     let registry = Registry::with_login(Value::Null);
     let home = directory(&[]);
-    let ended = ended(&mut command(&home, &["login", &registry.url])).expect(3);
-    assert!(ended.errors().contains("--with-token"), "{ended:?}");
+    ended(&mut command(&home, &["login", &registry.url])).fails(3, "--with-token");
 }
 
 /// Runs `terrace login --with-token` with this standard input.
@@ -279,7 +249,7 @@ fn a_token_from_standard_input_is_checked_and_stored_for_its_owner_alone() {
     assert!(!home.path().join(STORED).exists());
     let output = login_with(&home, &registry.url, "  a-good-token\n");
     assert!(output.status.success(), "{output:?}");
-    assert!(!format!("{output:?}").contains("a-good-token"));
+    assert_lacks!(format!("{output:?}"), "a-good-token");
     let entry = json!({ "token": "a-good-token" });
     assert_eq!(stored(&home)["credentials"][registry.host()], entry);
     #[cfg(unix)]
@@ -315,7 +285,7 @@ fn a_sign_in_revokes_the_token_of_the_earlier_one_and_no_other() {
             is_warned,
             "{earlier}: {said}"
         );
-        assert!(!said.contains("1234"), "{said}");
+        assert_lacks!(said, "1234");
         let deletion = "DELETE /api/v1/token".to_owned();
         let header = Some(format!("Bearer {earlier}"));
         let is_sent = registry.requests().contains(&(deletion, header));
@@ -332,9 +302,7 @@ fn a_sign_in_that_nobody_completes_ends_with_advice_and_stores_nothing() {
     let line = ["login", &registry.url, "--no-browser", "--timeout", "1s"];
     let ended = ended(&mut command(&home, &line)).expect(6);
     let errors = ended.errors();
-    for part in ["within 1s", "--timeout", "--with-token"] {
-        assert!(errors.contains(part), "{errors}");
-    }
+    assert_has!(errors, "within 1s", "--timeout", "--with-token");
     assert!(!home.path().join(STORED).exists());
 }
 
@@ -342,17 +310,15 @@ fn a_sign_in_that_nobody_completes_ends_with_advice_and_stores_nothing() {
 fn a_token_that_no_client_will_read_is_stored_with_a_warning() {
     let registry = Registry::start();
     let home = directory(&[("only.tfrc", "")]);
-    let only = home.path().join("only.tfrc");
     let mut login = command(&home, &["login", &registry.url, "--with-token"]);
-    login.env("TF_CLI_CONFIG_FILE", &only);
+    login.env("TF_CLI_CONFIG_FILE", home.path().join("only.tfrc"));
     let output = login_by(login, "a-good-token");
     assert!(output.status.success(), "{output:?}");
-    let (said, result) = (
-        String::from_utf8(output.stderr).unwrap(),
-        String::from_utf8(output.stdout).unwrap(),
+    assert_has!(
+        String::from_utf8_lossy(&output.stderr),
+        "TF_CLI_CONFIG_FILE"
     );
-    assert!(said.contains("TF_CLI_CONFIG_FILE"), "{said}");
-    assert!(!result.contains("terrace read"), "{result}");
+    assert_lacks!(String::from_utf8_lossy(&output.stdout), "terrace read");
 }
 
 #[test]
@@ -375,10 +341,8 @@ fn a_credentials_helper_and_a_damaged_file_are_refused_before_the_sign_in() {
         let home = directory(&[(file, text)]);
         let ended = ended(&mut command(&home, &["login", &registry.url])).expect(3);
         let errors = ended.errors();
-        assert!(
-            errors.contains(part) && !errors.contains("sekret"),
-            "{errors}"
-        );
+        assert_has!(errors, part);
+        assert_lacks!(errors, "sekret");
         assert!(registry.requests().is_empty());
         assert_eq!(fs::read_to_string(home.path().join(file)).unwrap(), text);
     }
@@ -386,65 +350,46 @@ fn a_credentials_helper_and_a_damaged_file_are_refused_before_the_sign_in() {
 
 #[test]
 fn a_sign_out_revokes_the_token_and_keeps_the_others() {
-    let registry = Registry::start();
-    let entries = json!({ "credentials": { registry.host(): { "token": "mine-1234" }, "b.example": { "token": "b" } } });
-    let home = directory(&[(STORED, &entries.to_string())]);
-    let report = ended(&mut command(&home, &["logout", &registry.url])).expect(0);
-    assert_eq!(report.json()["revoked"], true);
-    let revoked = (
-        "DELETE /api/v1/token".to_owned(),
-        Some("Bearer mine-1234".to_owned()),
-    );
-    assert_eq!(registry.requests(), [revoked]);
-    let rest = json!({ "credentials": { "b.example": { "token": "b" } } });
-    assert_eq!(stored(&home), rest);
-    let again = ended(&mut command(&home, &["logout", &registry.url])).expect(3);
-    assert!(again.errors().contains("there is no token"), "{again:?}");
-}
-
-#[test]
-fn an_invalid_token_is_removed_although_it_cannot_be_revoked() {
-    let registry = Registry::start();
-    let entries = json!({ "credentials": { registry.host(): { "token": "wrong-1234" } } });
-    let home = directory(&[(STORED, &entries.to_string())]);
-    let report = ended(&mut command(&home, &["logout", &registry.url])).expect(0);
-    assert_eq!(report.json()["revoked"], false);
-    assert_eq!(stored(&home)["credentials"], json!({}));
+    // A wrong token is removed, too.
+    for (token, is_revoked) in [("mine-1234", true), ("wrong-1234", false)] {
+        let registry = Registry::start();
+        let entries = json!({ registry.host(): { "token": token }, "b.example": { "token": "b" } });
+        let home = directory(&[(STORED, &json!({ "credentials": entries }).to_string())]);
+        let report = ended(&mut command(&home, &["logout", &registry.url])).expect(0);
+        assert_eq!(report.json()["revoked"], is_revoked);
+        let header = Some(format!("Bearer {token}"));
+        assert_eq!(
+            registry.requests(),
+            [("DELETE /api/v1/token".to_owned(), header)]
+        );
+        let rest = json!({ "credentials": { "b.example": { "token": "b" } } });
+        assert_eq!(stored(&home), rest);
+        ended(&mut command(&home, &["logout", &registry.url])).fails(3, "there is no token");
+    }
 }
 
 #[test]
 fn whoami_names_the_caller_and_the_place_of_the_token() {
     let registry = Registry::start();
-    let home = directory(&[]);
-    let mut by_variable = command(&home, &["whoami"]);
-    by_variable.env("TERRACE_URL", &registry.url);
-    let report = ended(by_variable.env("TERRACE_TOKEN", "some-token-1"))
-        .expect(0)
-        .json();
-    assert_eq!(
-        (&report["name"], &report["source"]),
-        (&json!("Ana"), &json!("TERRACE_TOKEN"))
-    );
-
     let entries = json!({ "credentials": { registry.host(): { "token": "stored-1234" } } });
     let home = directory(&[(STORED, &entries.to_string())]);
-    let report = ended(&mut command(&home, &["whoami", &registry.url]))
-        .expect(0)
-        .json();
-    assert!(
-        report["source"]
-            .as_str()
-            .unwrap()
-            .ends_with("credentials.tfrc.json")
-    );
-
-    // TERRACE_TOKEN belongs to another registry.
-    registry.requests();
-    let mut other = command(&home, &["whoami", &registry.url]);
-    other.env("TERRACE_URL", "https://other.example");
-    ended(other.env("TERRACE_TOKEN", "token-of-the-other")).expect(0);
-    let sent = registry.requests();
-    assert_eq!(sent[0].1.as_deref(), Some("Bearer stored-1234"));
+    for (url, token, source) in [
+        (registry.url.as_str(), "some-token-1", "TERRACE_TOKEN"),
+        // TERRACE_TOKEN belongs to another registry.
+        (
+            "https://other.example",
+            "stored-1234",
+            "credentials.tfrc.json",
+        ),
+    ] {
+        let mut whoami = command(&home, &["whoami", &registry.url]);
+        whoami.envs([("TERRACE_URL", url), ("TERRACE_TOKEN", "some-token-1")]);
+        let report = ended(&mut whoami).expect(0).json();
+        assert_eq!(report["name"], "Ana");
+        assert!(report["source"].as_str().unwrap().ends_with(source));
+        let sent = registry.requests();
+        assert_eq!(sent[0].1, Some(format!("Bearer {token}")));
+    }
 }
 
 const CONFIG: &str = if cfg!(windows) {
@@ -471,115 +416,70 @@ fn a_profile_names_the_registry_and_its_own_token_8_1() {
         let mut requests = registry.requests();
         requests.pop().map(|(_, token)| token.unwrap_or_default())
     };
-    type Case<'a> = (
-        &'a [&'a str],
-        &'a [(&'a str, &'a str)],
-        &'a Registry,
-        &'a str,
-    );
-    let one_url = one.url.clone();
+    type Case<'a> = (&'a [&'a str], &'a [&'a str], &'a Registry, &'a str);
+    let [url, of_url] = [
+        format!("TERRACE_URL={}", one.url),
+        "TERRACE_TOKEN=of-url".to_owned(),
+    ];
     let cases: [Case<'_>; 7] = [
         (&[], &[], &one, "stored-of-one"),
         // TERRACE_TOKEN belongs to TERRACE_URL.
+        (&[], &[&of_url], &one, "stored-of-one"),
         (
             &[],
-            &[("TERRACE_TOKEN", "of-terrace-url")],
-            &one,
-            "stored-of-one",
-        ),
-        (
-            &[],
-            &[("TERRACE_PROFILE", "two"), ("TWO_TOKEN", "token-of-two")],
+            &["TERRACE_PROFILE=two", "TWO_TOKEN=of-two"],
             &two,
-            "token-of-two",
+            "of-two",
         ),
-        (
-            &[],
-            &[
-                ("TERRACE_PROFILE", "two"),
-                ("TERRACE_URL", &one_url),
-                ("TERRACE_TOKEN", "of-terrace-url"),
-            ],
-            &one,
-            "of-terrace-url",
-        ),
+        (&[], &["TERRACE_PROFILE=two", &url, &of_url], &one, "of-url"),
         (
             &["--profile", "two"],
-            &[
-                ("TERRACE_URL", &one_url),
-                ("TERRACE_TOKEN", "of-terrace-url"),
-                ("TWO_TOKEN", "token-of-two"),
-            ],
+            &[&url, &of_url, "TWO_TOKEN=of-two"],
             &two,
-            "token-of-two",
+            "of-two",
         ),
         (
-            &["--profile", "two", "--token", "of-the-option"],
+            &["--profile", "two", "--token", "of-option"],
             &[],
             &two,
-            "of-the-option",
+            "of-option",
         ),
         (
-            &["--url", &one_url, "--profile", "two"],
-            &[("TWO_TOKEN", "token-of-two")],
+            &["--url", &one.url, "--profile", "two"],
+            &["TWO_TOKEN=of-two"],
             &one,
             "stored-of-one",
         ),
     ];
     for (arguments, variables, registry, expected) in cases {
         let mut command = command(&home, &[&["whoami"], arguments].concat());
-        command.envs(variables.iter().copied());
+        command.envs(variables.iter().filter_map(|it| it.split_once('=')));
         ended(&mut command).expect(0);
         let other = if registry.url == one.url { &two } else { &one };
-        assert_eq!(
-            token(registry),
-            Some(format!("Bearer {expected}")),
-            "{arguments:?} {variables:?}"
-        );
-        assert_eq!(token(other), None, "{arguments:?} {variables:?}");
+        let sent = (token(registry), token(other));
+        let expected = (Some(format!("Bearer {expected}")), None);
+        assert_eq!(sent, expected, "{arguments:?} {variables:?}");
     }
-    let missing = ended(&mut command(&home, &["whoami", "--profile", "two"])).expect(2);
-    assert!(
-        missing.errors().contains("TWO_TOKEN, which is not set"),
-        "{missing:?}"
-    );
-    let unknown = ended(&mut command(&home, &["whoami", "--profile", "three"])).expect(2);
-    assert!(unknown.errors().contains("one, two"), "{unknown:?}");
-    let listed = ended(&mut command(&home, &["profile", "list"]))
-        .expect(0)
-        .json();
+    let run = |line: &str| ended(&mut command(&home, &words(line)));
+    run("whoami --profile two").fails(2, "TWO_TOKEN, which is not set");
+    run("whoami --profile three").fails(2, "one, two");
+    let listed = run("profile list").expect(0).json();
     assert_eq!(listed["profiles"][0]["name"], "one");
     assert_eq!(listed["profiles"][0]["is_default"], true);
 }
 
 #[test]
 fn an_invalid_configuration_is_reported_by_line_and_without_its_text() {
-    let path = |home: &TempDir| -> PathBuf { Path::new(home.path()).join(CONFIG) };
-    for (text, line, part) in [
-        (
-            "[profiles.a]\nurl = \"https://a.example\"\ntoken = \"sekret\"\n",
-            3,
-            "token_env",
-        ),
-        (
-            "[profiles.a]\nurl = \"https://a.example\"\nnickname = \"sekret\"\n",
-            3,
-            "nickname",
-        ),
-        ("defualt = \"a\"\n", 1, "defualt"),
-        ("default = sekret\n", 1, ""),
+    let profile = "[profiles.a]\nurl = \"https://a.example\"\n";
+    for (text, part) in [
+        (&*format!("{profile}token = \"sekret\"\n"), "token_env"),
+        (&format!("{profile}nickname = \"sekret\"\n"), "line 3"),
+        ("defualt = \"a\"\n", "defualt"),
+        ("default = sekret\n", "line 1"),
+        ("default = \"b\"\n", "no [profiles.b]"),
     ] {
         let home = directory(&[(CONFIG, text)]);
-        let ended = run_to_end(&mut command(&home, &["whoami"])).expect(2);
-        let errors = ended.errors();
-        assert!(errors.contains(&format!("line {line}")), "{errors}");
-        assert!(
-            errors.contains(part) && !errors.contains("sekret"),
-            "{errors}"
-        );
-        assert!(path(&home).exists());
+        let errors = run_to_end(&mut command(&home, &["whoami"])).fails(2, part);
+        assert_lacks!(errors, "sekret");
     }
-    let home = directory(&[(CONFIG, "default = \"b\"\n")]);
-    let ended = run_to_end(&mut command(&home, &["whoami"])).expect(2);
-    assert!(ended.errors().contains("no [profiles.b]"), "{ended:?}");
 }

@@ -6,17 +6,18 @@ mod erase;
 mod garbage;
 mod reindex;
 mod replicate;
-mod verify;
+pub(crate) mod verify;
 
-use std::fs;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
+use tempfile::TempDir;
 use terrace_base::digest::Sha256;
 use terrace_base::time::UnixTime;
 use terrace_core::maintenance::audit::AuditEntry;
 
-use crate::support::http::Response;
-use crate::support::registry::{Fault, Registry};
+use crate::support::registry::Registry;
+use crate::support::{Ended, run};
 
 const PUBLISHED: &[(&str, u16)] = &[
     ("PUT /admin/v1/namespaces/acme/keys", 200),
@@ -31,27 +32,52 @@ const RELEASE: &str = "releases/modules/acme/vpc/aws/1.0.0";
 const ACCEPT: [&str; 2] = ["--accept-loss", "acme/vpc/aws@1.0.0"];
 
 fn answers(registry: &Registry, path: &str, answer: &Value) {
-    let answer = Response::new(200, answer.to_string());
-    registry.fail("GET", path, Fault::Answer(answer));
+    registry.answer("GET", path, answer);
+}
+
+/// Sets the response for one list of the documents with a prefix.
+fn answers_list(registry: &Registry, prefix: &str, facts: &[Value]) {
+    answers(
+        registry,
+        &format!("prefix={prefix}"),
+        &json!({ "facts": facts }),
+    );
+}
+
+/// A directory for a copy, and the place of the copy in it.
+fn place() -> (TempDir, PathBuf) {
+    let place = tempfile::tempdir().unwrap();
+    let copy = place.path().join("copy");
+    (place, copy)
+}
+
+#[track_caller]
+fn export(registry: &Registry, copy: &Path, more: &[&str]) -> Ended {
+    let line = ["admin", "export", copy.to_str().unwrap()];
+    run(registry, &[&line[..], more].concat())
 }
 
 /// Sets the responses for one read of the audit log.
 fn answers_log(registry: &Registry, changes: &[(&str, u16)]) {
-    let newest = json!({ "entries": [], "newest": changes.len() });
+    answers_newest(registry, changes.len());
+    answers_list(registry, "audit", &log(changes));
+}
+
+/// Sets the response for one read of the number of the newest entry.
+fn answers_newest(registry: &Registry, newest: usize) {
+    let newest = json!({ "entries": [], "newest": newest });
     answers(registry, "/admin/v1/audit", &newest);
-    answers(registry, "prefix=audit", &json!({ "facts": log(changes) }));
 }
 
 /// Sets the responses for one read of all documents: those of the audit log, then these.
 fn answers_facts(registry: &Registry, changes: &[(&str, u16)], facts: &[Value]) {
-    let is_mark = |fact: &&Value| fact["key"].as_str().unwrap().starts_with("garbage/");
-    let (tombstones, facts): (Vec<&Value>, Vec<&Value>) = facts.iter().partition(is_mark);
-    let facts: Vec<Value> = facts.into_iter().cloned().collect();
-    let all = [log(changes), facts.to_vec()].concat();
+    let is_mark = |fact: &Value| fact["key"].as_str().unwrap().starts_with("garbage/");
+    let (tombstones, facts): (Vec<Value>, Vec<Value>) = facts.iter().cloned().partition(is_mark);
+    let all = [log(changes), facts].concat();
     answers(registry, "facts?prefix=", &json!({ "facts": all }));
-    answers(registry, "prefix=oci", &json!({ "facts": [] }));
-    answers(registry, "prefix=oci", &json!({ "facts": [] }));
-    answers(registry, "prefix=garbage", &json!({ "facts": tombstones }));
+    answers_list(registry, "oci", &[]);
+    answers_list(registry, "oci", &[]);
+    answers_list(registry, "garbage", &tombstones);
 }
 
 fn answers_archives(registry: &Registry, archives: &Value) {
@@ -67,41 +93,26 @@ fn old_archives() -> Value {
 /// Sets the responses for `verify --quick`.
 fn answers_verify(registry: &Registry, changes: &[(&str, u16)], facts: &[Value]) {
     answers_archives(registry, &json!([]));
-    let newest = json!({ "entries": [], "newest": changes.len() });
-    answers(registry, "/admin/v1/audit", &newest);
+    answers_newest(registry, changes.len());
     answers_facts(registry, changes, facts);
     answers_archives(registry, &json!([]));
 }
 
 /// Sets the responses for `export`.
 fn answers_export(registry: &Registry, changes: &[(&str, u16)], facts: &[Value]) {
-    answers_export_from(0, registry, changes, facts);
-}
-
-/// Sets the responses for `export` with a log that began at a time.
-fn answers_export_from(began: u64, registry: &Registry, changes: &[(&str, u16)], facts: &[Value]) {
-    let log = json!({ "facts": log_from(began, changes) });
-    answers(registry, "prefix=audit", &log);
-    let newest = json!({ "entries": [], "newest": changes.len() });
-    answers(registry, "/admin/v1/audit", &newest);
-    let facts = [log_from(began, changes), facts.to_vec()].concat();
-    answers_facts(registry, &[], &facts);
+    answers_newest(registry, changes.len());
+    answers_facts(registry, changes, facts);
     answers_archives(registry, &json!([]));
 }
 
 /// Returns the entries of an audit log, as documents.
 fn log(changes: &[(&str, u16)]) -> Vec<Value> {
-    log_from(0, changes)
-}
-
-/// Returns the entries of an audit log that began at a time, as documents.
-fn log_from(began: u64, changes: &[(&str, u16)]) -> Vec<Value> {
     let mut previous = Sha256::of(b"");
     let numbered = changes.iter().zip(1..);
     let entries = numbered.map(|((what, status), number)| {
         let entry = AuditEntry {
             number,
-            at: UnixTime(began + number),
+            at: UnixTime(number),
             by: "root".to_owned(),
             provenance: None,
             from: String::new(),
@@ -121,22 +132,4 @@ fn log_from(began: u64, changes: &[(&str, u16)]) -> Vec<Value> {
 /// Returns the signing keys of a namespace, as a document.
 fn keys() -> Vec<Value> {
     vec![json!({ "key": "keys/acme", "document": r#"{"keys":[]}"# })]
-}
-
-/// Creates a directory with a copy that contains this document.
-fn copy_with(release: &[Value]) -> tempfile::TempDir {
-    let place = tempfile::tempdir().unwrap();
-    let [key, document] = ["key", "document"].map(|name| release[0][name].as_str().unwrap());
-    let path = format!("facts/{key}.json");
-    let file = place.path().join(&path);
-    fs::create_dir_all(file.parent().unwrap()).unwrap();
-    fs::write(&file, document).unwrap();
-    let sums = format!("{}  {path}\n", Sha256::of(document.as_bytes()));
-    fs::write(place.path().join("SHA256SUMS"), &sums).unwrap();
-    let summary = json!({
-        "format": "terrace export 1", "registry": "http://elsewhere.test", "documents": 1, "archives": 0, "bytes": 0,
-        "sha256sums": Sha256::of(sums.as_bytes()).to_string(),
-    });
-    fs::write(place.path().join("export.json"), summary.to_string()).unwrap();
-    place
 }

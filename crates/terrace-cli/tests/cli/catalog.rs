@@ -4,12 +4,10 @@ use std::process::Command;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use serde::de::DeserializeOwned;
 use serde_json::json;
-use terrace_core::api::details;
 
 use super::support::http::Response;
-use super::support::registry::{Registry, errors};
+use super::support::registry::{Fault, Registry, errors};
 use super::support::{Ended, JOB_SECRET, TOKEN, ended, terrace};
 
 const NAMESPACES: &str = r#"{"namespaces": [
@@ -98,7 +96,6 @@ fn registry() -> Registry {
     for (target, json) in [
         ("/api/v1/namespaces?limit=100", NAMESPACES),
         ("/api/v1/namespaces", NAMESPACES),
-        ("/api/v1/namespaces?limit=1", NAMESPACES),
         ("/api/v1/namespaces/acme?limit=100", PACKAGES),
         ("/api/v1/namespaces/acme", PACKAGES),
         ("/api/v1/modules/acme/vpc/aws", VERSIONS),
@@ -148,21 +145,6 @@ fn a_provider_under_another_hostname_of_the_registry_is_not_called_mirrored() {
 }
 
 #[test]
-fn the_answers_of_these_tests_have_the_forms_of_the_registry() {
-    #[track_caller]
-    fn parse<T: DeserializeOwned>(text: &str) {
-        let parsed: Result<T, _> = serde_json::from_str(text);
-        parsed.map(drop).unwrap();
-    }
-    parse::<details::NamespacePage>(NAMESPACES);
-    parse::<details::PackagePage>(PACKAGES);
-    parse::<details::PackageDetails>(VERSIONS);
-    parse::<details::VersionDetails>(MODULE);
-    parse::<details::VersionDetails>(PROVIDER);
-    parse::<details::Navigation>(DOCUMENTS);
-}
-
-#[test]
 fn namespaces_are_listed_with_their_numbers_of_packages() {
     let expected = "\
 NAMESPACE                        MODULES  PROVIDERS
@@ -173,42 +155,15 @@ registry.opentofu.org/hashicorp  0        31
 }
 
 #[test]
-fn packages_of_a_namespace_are_listed_whole_for_a_pipe() {
-    let expected = "\
-PACKAGE       KIND      LATEST  VERSIONS  PUBLISHED   STATUS      DESCRIPTION
-acme/vpc/aws  module    1.2.0   3         2023-11-14              A network with public and private subnets in each availability zone, and endpoints
-acme/widget   provider  10.0.1  41        2025-11-13  deprecated  Manages widgets 網路\\u{1b}[31m
-";
-    assert_eq!(shown(&registry(), &["list", "Acme"]), expected);
-}
-
-#[test]
-fn a_narrow_terminal_cuts_descriptions_and_leaves_columns_out() {
-    let registry = registry();
-    let at = |columns: &str| {
-        let mut command = anonymous(&registry, &["list", "acme"]);
-        ended(command.env("COLUMNS", columns)).expect(0).stdout
-    };
-    assert_eq!(
-        at("80"),
-        "PACKAGE       KIND      LATEST  PUBLISHED   STATUS      DESCRIPTION\n\
-         acme/vpc/aws  module    1.2.0   2023-11-14              A network with public a…\n\
-         acme/widget   provider  10.0.1  2025-11-13  deprecated  Manages widgets 網路\\u{…\n"
-    );
-    assert_eq!(
-        at("60"),
-        "PACKAGE       LATEST  STATUS      DESCRIPTION\n\
-         acme/vpc/aws  1.2.0               A network with public and…\n\
-         acme/widget   10.0.1  deprecated  Manages widgets 網路\\u{1b…\n"
-    );
-}
-
-#[test]
 fn a_list_for_people_has_all_pages_and_one_for_programs_has_one() {
     let registry = Registry::start();
-    let package = |name: &str| json!({ "kind": "module", "address": name, "latest": "1.0.0" });
-    let first = json!({ "packages": [package("acme/a/aws")], "next": "c=1" }).to_string();
-    let second = json!({ "packages": [package("acme/b/aws")] }).to_string();
+    let page_of = |name: &str, next: Option<&str>| {
+        let package = json!({ "kind": "module", "address": name, "path": "", "latest": "1.0.0", "versions": 1,
+                              "is_documented": false, "description": "" });
+        json!({ "namespace": "acme", "packages": [package], "next": next }).to_string()
+    };
+    let first = page_of("acme/a/aws", Some("c=1"));
+    let second = page_of("acme/b/aws", None);
     registry.set("/api/v1/namespaces/acme?limit=100", page(&first));
     registry.set(
         "/api/v1/namespaces/acme?limit=100&after=c%3D1",
@@ -232,21 +187,13 @@ fn a_list_for_people_has_all_pages_and_one_for_programs_has_one() {
 }
 
 #[test]
-fn a_list_after_its_last_entry_says_that_it_ends_before() {
-    let registry = Registry::start();
-    let none = json!({ "packages": [] }).to_string();
-    registry.set("/api/v1/namespaces/acme?limit=100&after=z", page(&none));
-    let text = shown(&registry, &["list", "acme", "--after", "z"]);
-    assert_eq!(text, "there is no package after z: the list ends before\n");
-}
-
-#[test]
 fn json_is_that_of_the_registry() {
     let registry = registry();
     for (arguments, json) in [
         (&["list"] as &[&str], NAMESPACES),
         (&["list", "acme"], PACKAGES),
         (&["show", "acme/vpc/aws"], VERSIONS),
+        (&["show", "acme/vpc/aws", "--inputs"], MODULE),
         (&["show", "acme/vpc/aws", "1.1.0"], MODULE),
         (&["show", "acme/widget@1.0.0"], PROVIDER),
     ] {
@@ -261,39 +208,117 @@ fn the_versions_of_a_package_are_shown_with_status_and_source() {
 acme/vpc/aws
 kind    module
 latest  1.1.0
+source  https://github.com/acme/vpc
 
 Versions
-VERSION    PUBLISHED   STATUS   DOCUMENTATION  REASON                 SOURCE
+VERSION    PUBLISHED   STATUS   DOCUMENTATION  REASON
 1.2.0-rc1  2025-11-13           yes
-1.1.0      2023-11-14           yes                                   https://github.com/acme/vpc (claimed by the publisher)
+1.1.0      2023-11-14           yes
 1.0.0      2023-07-22  revoked                 contains a credential
 ";
-    assert_eq!(shown(&registry(), &["show", "acme/vpc/aws"]), expected);
+    let arguments = ["show", "acme/vpc/aws", "--versions"];
+    assert_eq!(shown(&registry(), &arguments), expected);
 }
 
 #[test]
-fn a_module_whose_files_differ_is_shown_as_each_client_reads_it() {
-    let opentofu = r#""errors": [], "opentofu": {
-        "inputs": [{ "name": "azs", "type": "list(string)", "default": "[]", "description": "Availability zones" },
-                   { "name": "passphrase" }],
-        "outputs": [{ "name": "id", "description": "The ID of the network" }]
-      } },
-      "submodules""#;
-    let (start, rest) = MODULE.split_once(r#""errors": ["main"#).unwrap();
-    let (_, end) = rest.split_once(r#""submodules""#).unwrap();
-    let module = format!("{start}{opentofu}{end}");
+fn a_package_is_shown_as_a_summary_of_its_newest_version() {
     let registry = registry();
-    registry.set("/api/v1/modules/acme/vpc/aws/1.1.0", page(&module));
-    let text = shown(&registry, &["show", "acme/vpc/aws", "1.1.0"]);
-    for line in [
-        "requires       Terraform >= 1.6; OpenTofu\n",
-        "cidr (Terraform)       string        (required)  The range of addresses\n",
-        "passphrase (OpenTofu)  any           (required)\n",
-        "azs                    list(string)  []          Availability zones\n",
-        "aws (Terraform)  hashicorp/aws  >= 6.0\n",
-    ] {
-        assert!(text.contains(line), "{text}");
+    let host = registry.url().trim_start_matches("http://");
+    let expected = format!(
+        "\
+acme/vpc/aws 1.1.0
+VPC
+
+  source  = \"{host}/acme/vpc/aws\"
+  version = \"~> 1.1\"
+
+published  2023-11-14
+status     deprecated: use acme/network/aws
+requires   Terraform or OpenTofu >= 1.6; hashicorp/aws >= 6.0
+contents   2 inputs (1 required), 1 output, 1 resource, 1 data source, 1 submodule
+page       http://{host}/modules/acme/vpc/aws
+versions   1.2.0-rc1 (2025-11-13), 1.1.0 (2023-11-14), 1.0.0 (2023-07-22, revoked)
+"
+    );
+    assert_eq!(shown(&registry, &["show", "acme/vpc/aws"]), expected);
+    let inputs = shown(&registry, &["show", "acme/vpc/aws", "--inputs"]);
+    assert!(
+        inputs.starts_with("NAME  TYPE") && inputs.lines().count() == 3,
+        "{inputs}"
+    );
+
+    let versions = VERSIONS.replace("modules/acme/vpc/aws", "providers/acme/widget");
+    let versions = versions
+        .replace("acme/vpc/aws", "acme/widget")
+        .replace("1.1.0", "1.0.0");
+    registry.set("/api/v1/providers/acme/widget", page(&versions));
+    let provider = shown(&registry, &["show", "acme/widget"]);
+    let to_paste = format!(
+        "  widget = {{\n    source  = \"{host}/acme/widget\"\n    version = \"~> 1.0\"\n  }}\n"
+    );
+    assert!(provider.contains(&to_paste), "{provider}");
+    assert!(
+        provider.contains("contents   0 resources, 0 data sources, 0 functions"),
+        "{provider}"
+    );
+}
+
+#[test]
+fn two_versions_are_compared_as_text_markdown_and_json() {
+    let registry = registry();
+    let old = MODULE
+        .replace("1.1.0", "1.0.0")
+        .replace("azs", "zones")
+        .replace(">= 6.0", ">= 6.2");
+    registry.set("/api/v1/modules/acme/vpc/aws/1.0.0", page(&old));
+    for version in ["1.0.0", "1.1.0"] {
+        let path = format!("/api/v1/modules/acme/vpc/aws/{version}/docs");
+        registry.set(&path, page(DOCUMENTS));
     }
+    let url = format!(
+        "{}/modules/acme/vpc/aws/compare/1.1.0...1.0.0",
+        registry.url()
+    );
+    let base = ["compare", "acme/vpc/aws", "1.1.0..1.0.0"];
+    let verdict = "1 change may break configurations that work with 1.1.0.";
+    let text = format!(
+        "\
+acme/vpc/aws 1.1.0 to 1.0.0
+{verdict}
+{url}
+
+Inputs: 1 removed, 1 added
+  - azs  may break
+  + zones
+
+Providers: 1 raised
+  ↑ aws
+      version  >= 6.0 → >= 6.2
+"
+    );
+    assert_eq!(shown(&registry, &base), text);
+    let markdown = format!(
+        "\
+### acme/vpc/aws 1.1.0 to 1.0.0
+
+{verdict} [Comparison]({url})
+
+#### Inputs: 1 removed
+
+- `azs` removed, **may break**
+"
+    );
+    let arguments = [&base as &[_], &["--only-breaking", "--format", "markdown"]].concat();
+    assert_eq!(shown(&registry, &arguments), markdown);
+    let json = shown(&registry, &[&base as &[_], &["--json"]].concat());
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(
+        (
+            &json["breaking"],
+            &json["sections"][0]["changes"][0]["kind"]
+        ),
+        (&json!(1), &json!("removed"))
+    );
 }
 
 #[test]
@@ -374,42 +399,11 @@ data-sources  widget
 }
 
 #[test]
-fn the_latest_version_is_the_newest_that_can_be_installed() {
-    let registry = Registry::start();
-    let version = |version: &str, state: Option<&str>| {
-        let status = state.map(|state| json!({ "state": state, "reason": "x" }));
-        json!({ "version": version, "status": status })
-    };
-    for (versions, newest) in [
-        (
-            json!([version("2.0.0-rc1", None), version("1.0.0", None)]),
-            "1.0.0",
-        ),
-        (
-            json!([
-                version("2.0.0", Some("revoked")),
-                version("1.0.0", Some("deprecated"))
-            ]),
-            "1.0.0",
-        ),
-        (json!([version("2.0.0-rc1", None)]), "2.0.0-rc1"),
-    ] {
-        let list = json!({ "versions": versions }).to_string();
-        registry.set("/api/v1/providers/acme/widget", page(&list));
-        let details = json!({ "version": newest }).to_string();
-        registry.set(
-            &format!("/api/v1/providers/acme/widget/{newest}"),
-            page(&details),
-        );
-        let table = shown(&registry, &["show", "acme/widget", "latest"]);
-        assert!(
-            table.starts_with(&format!("acme/widget {newest}\n")),
-            "{table}"
-        );
-    }
-    let list = json!({ "versions": [version("1.0.0", Some("revoked"))] }).to_string();
-    registry.set("/api/v1/providers/acme/widget", page(&list));
-    let errors = failed(&registry, &["show", "acme/widget", "latest"], 3).errors();
+fn a_package_without_an_installable_version_has_no_latest() {
+    let registry = registry();
+    let versions = VERSIONS.replace(r#""latest": "1.1.0""#, r#""latest": null"#);
+    registry.set("/api/v1/modules/acme/vpc/aws", page(&versions));
+    let errors = failed(&registry, &["show", "acme/vpc/aws", "latest"], 3).errors();
     assert!(
         errors.contains("no version that can be installed"),
         "{errors}"
@@ -421,10 +415,11 @@ fn a_search_sends_all_words_and_shows_packages_and_symbols() {
     let registry = Registry::start();
     let provider = json!({ "kind": "provider", "address": "acme/widget", "path": "/api/v1/providers/acme/widget" });
     let results = json!({ "results": [
-        { "type": "package", "kind": "module", "address": "acme/vpc/aws", "latest": "1.2.0", "description": "A network",
+        { "type": "package", "kind": "module", "address": "acme/vpc/aws", "path": "/api/v1/modules/acme/vpc/aws",
+          "latest": "1.2.0", "versions": 3, "is_documented": true, "description": "A network",
           "state": "deprecated", "highlights": { "name": ["acme/", "vpc", "/aws"] } },
-        { "type": "symbol", "kind": "data-sources", "name": "acme_network", "provider": provider, "version": "1.0.0" },
-        { "type": "template", "stars": 3 },
+        { "type": "symbol", "kind": "data-sources", "name": "acme_network", "provider": provider, "version": "1.0.0",
+          "highlights": { "name": ["acme_", "network"] } },
     ], "next": "12:acme" });
     let target = "/api/v1/search?q=private%20network&namespace=acme&kind=module&limit=20";
     registry.set(target, page(&results.to_string()));
@@ -450,55 +445,18 @@ data-source  acme_network  acme/widget   1.0.0
     registry.set("/api/v1/search?q=x&limit=20", page(r#"{"results":[]}"#));
     assert_eq!(
         shown(&registry, &["search", "x"]),
-        "nothing that you may see matches: x\n"
+        "no results for x; packages published in the last minute or two may be missing\n"
+    );
+    let meant = page(r#"{"results":[],"did_you_mean":"vpc"}"#);
+    registry.set("/api/v1/search?q=vcp&limit=20", meant);
+    assert_eq!(
+        shown(&registry, &["search", "vcp"]),
+        "no results for vcp; did you mean vpc?\n"
     );
     assert_eq!(
         shown(&registry, &["search", "x", "--json"]),
         "{\"results\":[]}\n"
     );
-}
-
-#[test]
-fn a_registry_without_a_catalogue_is_reported_as_old() {
-    let registry = Registry::start();
-    for arguments in [
-        &["list"] as &[&str],
-        &["list", "acme"],
-        &["show", "acme/vpc/aws"],
-        &["show", "acme/vpc/aws", "1.0.0"],
-        &["search", "x"],
-    ] {
-        let mut command = anonymous(&registry, arguments);
-        let ended = ended(command.args(["--json", "--token", TOKEN])).expect(3);
-        assert!(
-            ended.errors().contains("is older than this command"),
-            "{ended:?}"
-        );
-    }
-}
-
-#[test]
-fn an_absent_package_is_reported_with_the_registrys_reason() {
-    let registry = registry();
-    let absent = errors(404, &["this registry has no provider acme/gadget"]);
-    registry.set("/api/v1/providers/acme/gadget", absent);
-    let errors = failed(&registry, &["show", "acme/gadget"], 3).errors();
-    assert!(
-        errors.contains("there is no acme/gadget at http"),
-        "{errors}"
-    );
-    assert!(
-        errors.contains("this registry has no provider acme/gadget"),
-        "{errors}"
-    );
-    assert!(errors.contains("such as acme/gadget/aws"), "{errors}");
-}
-
-#[test]
-fn a_version_given_twice_is_rejected() {
-    let registry = registry();
-    let errors = failed(&registry, &["show", "acme/widget@1.0.0", "1.0.0"], 2).errors();
-    assert!(errors.contains("the version is given twice"), "{errors}");
 }
 
 #[test]
@@ -511,6 +469,8 @@ fn a_public_registry_is_read_without_a_token_and_a_private_one_asks_for_it() {
     assert_eq!(registry.authorizations(), [format!("Bearer {TOKEN}")]);
 
     let private = Registry::start();
+    let refused = Fault::Answer(errors(401, &["a valid token is needed"]));
+    private.fail("GET", "/api/v1/namespaces", refused);
     let errors = failed(&private, &["list"], 5).errors();
     assert!(errors.contains("the registry requires a token"), "{errors}");
     assert!(
@@ -536,36 +496,9 @@ fn a_job_that_the_registry_does_not_trust_reads_without_a_token() {
 }
 
 #[test]
-fn the_token_of_a_job_for_another_registry_is_not_sent() {
-    let registry = registry();
-    let claims = URL_SAFE_NO_PAD.encode(r#"{"aud":"https://registry.example.com"}"#);
-    let mut command = anonymous(&registry, &["list"]);
-    let job = format!("eyJ.{claims}.{JOB_SECRET}");
-    ended(command.env("TERRACE_ID_TOKEN", job)).expect(0);
-    let requests = registry.all_requests();
-    assert!(
-        !requests.iter().any(|it| it.contains("/oauth/")),
-        "{requests:?}"
-    );
-}
-
-#[test]
 fn an_answer_that_is_not_of_a_catalogue_is_malformed() {
     let registry = Registry::start();
     registry.set("/api/v1/namespaces?limit=100", page("<html>"));
     let ended = ended(&mut anonymous(&registry, &["list"])).expect(1);
     assert!(ended.stderr.contains("malformed body"), "{ended:?}");
-}
-
-#[test]
-fn an_unknown_kind_is_an_error_of_usage() {
-    let registry = registry();
-    for (arguments, known) in [
-        (["search", "x", "--kind", "bogus"], "data-source"),
-        (["list", "acme", "--kind", "resource"], "provider"),
-    ] {
-        let reasons = failed(&registry, &arguments, 2).errors();
-        assert!(reasons.contains(known), "{reasons}");
-    }
-    assert_eq!(registry.all_requests(), [""; 0]);
 }

@@ -1,11 +1,10 @@
 //! The completion of the command by shells.
 
-use std::fs;
 use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
 
-use super::support::{directory, ended, terrace};
+use super::support::{directory, ended, terrace, words};
 
 /// Writes the script for a shell into a directory.
 fn script(shell: &str) -> TempDir {
@@ -44,80 +43,24 @@ fn offered_in_bash(folder: &TempDir, words: &[&str]) -> Option<Vec<String>> {
 }
 
 #[test]
-fn bash_completes_commands_flags_and_values() {
+fn bash_completes_commands_flags_values_and_files() {
     let folder = script("bash");
-    for (words, expected) in [
-        (&["terrace", "pub"] as &[&str], &["publish"] as &[&str]),
-        (&["terrace", "publish", "m"], &["module", "modules"]),
-        (&["terrace", "--quiet", "mirror", "s"], &["sync"]),
-        (
-            &["terrace", "completion", ""],
-            &["bash", "zsh", "fish", "powershell"],
-        ),
-        (&["terrace", "admin", "gc", "--ye"], &["--yes"]),
-        (&["terrace", "nonsense"], &[]),
-    ] {
-        let Some(offered) = offered_in_bash(&folder, words) else {
-            return;
-        };
-        assert_eq!(offered, expected, "{words:?}");
-    }
-}
-
-#[test]
-fn bash_offers_files_where_a_file_can_be_given() {
-    let folder = script("bash");
-    for words in [
-        &["terrace", "admin", "import", ""] as &[&str],
-        &["terrace", "mirror", "sync", "scr"],
-        &["terrace", "publish", "module", ""],
-    ] {
+    for (line, expected) in [
+        ("terrace pub", "publish"),
+        ("terrace publish m", "module modules"),
+        ("terrace --quiet mirror s", "sync"),
+        ("terrace completion ", "bash zsh fish powershell"),
+        ("terrace admin gc --ye", "--yes"),
+        ("terrace nonsense", ""),
         // Without an offer, bash completes the names of files.
-        let Some(offered) = offered_in_bash(&folder, words) else {
+        ("terrace admin import ", ""),
+        ("terrace mirror sync scr", ""),
+        ("terrace publish module ", ""),
+        ("terrace admin audit --copy scr", "script"),
+    ] {
+        let Some(offered) = offered_in_bash(&folder, &words(line)) else {
             return;
         };
-        assert!(offered.is_empty(), "{words:?}: {offered:?}");
+        assert_eq!(offered.join(" "), expected, "{line}");
     }
-    let copy = ["terrace", "admin", "audit", "--copy", "scr"];
-    let offered = offered_in_bash(&folder, &copy).unwrap();
-    assert_eq!(offered, ["script"]);
-}
-
-#[test]
-fn zsh_accepts_the_script() {
-    let folder = script("zsh");
-    let text = fs::read_to_string(folder.path().join("script")).unwrap();
-    assert!(text.starts_with("#compdef terrace\n"), "{text}");
-    assert!(text.contains("'publish:Publish a version"), "{text}");
-    output_of("zsh", &["-f", "-n", "./script"], &folder);
-}
-
-#[test]
-fn fish_completes_commands() {
-    let folder = script("fish");
-    let call = "source ./script; complete -C 'terrace pub'; complete -C 'terrace mirror s'";
-    if let Some(offered) = output_of("fish", &["--no-config", "-c", call], &folder) {
-        let words: Vec<&str> = offered
-            .lines()
-            .filter_map(|line| line.split('\t').next())
-            .collect();
-        assert_eq!(words, ["publish", "sync"]);
-    }
-}
-
-#[test]
-fn powershell_accepts_the_script() {
-    let folder = script("powershell");
-    let text = fs::read_to_string(folder.path().join("script")).unwrap();
-    assert!(text.contains("Register-ArgumentCompleter -Native -CommandName 'terrace'"));
-    let call = "[void][scriptblock]::Create((Get-Content -Raw ./script))";
-    output_of("pwsh", &["-NoProfile", "-Command", call], &folder);
-}
-
-#[test]
-fn an_unknown_shell_is_rejected_with_the_known_ones() {
-    let message = ended(&mut terrace(&["completion", "tcsh"]))
-        .expect(2)
-        .stderr;
-    assert!(message.contains("bash, zsh, fish, powershell"), "{message}");
 }

@@ -2,7 +2,6 @@
 
 mod add;
 mod check;
-mod hostile;
 mod module;
 mod preview;
 mod provider;

@@ -4,8 +4,8 @@ use std::process::Command;
 
 use super::support::actions::Actions;
 use super::support::http::Response;
-use super::support::registry::{Fault, Registry, errors};
-use super::support::{Dist, JOB_SECRET, TOKEN, directory, ended, terrace};
+use super::support::registry::{Fault, Registry};
+use super::support::{Dist, JOB_SECRET, TOKEN, assert_has, directory, ended, terrace, words};
 
 const EXCHANGE: &str = "POST /oauth/exchange";
 
@@ -23,6 +23,13 @@ fn trusting() -> Registry {
 fn against(registry: &Registry, arguments: &[&str]) -> Command {
     let mut command = terrace(arguments);
     command.arg("--json").env("TERRACE_URL", registry.url());
+    command
+}
+
+/// Returns a short command of a job with [`job_token`].
+fn list(registry: &Registry) -> Command {
+    let mut command = against(registry, &words("key list acme --retries 0"));
+    command.env("TERRACE_ID_TOKEN", job_token());
     command
 }
 
@@ -53,15 +60,11 @@ fn a_job_of_github_actions_publishes_without_a_token() {
 fn a_job_of_any_ci_publishes_with_the_token_in_its_environment() {
     let registry = trusting();
     let module = directory(&[("main.tf", "")]);
-    let path = module.path().to_str().unwrap();
-    let what = ["--address", "acme/vpc/aws", "--version", "1.0.0"];
-    let mut command = against(
-        &registry,
-        &[&["publish", "module", path], &what[..]].concat(),
-    );
+    let what = words("publish module --address acme/vpc/aws --version 1.0.0");
+    let mut command = against(&registry, &what);
     // The variable, as in GitLab, takes precedence over the token of Actions.
     let actions = Actions::making("another");
-    actions.run(&mut command);
+    actions.run(command.arg(module.path()));
     let ended = ended(command.env("TERRACE_ID_TOKEN", job_token())).expect(0);
     assert_eq!(ended.json()["status"], "created");
     assert!(actions.asked().is_empty());
@@ -70,15 +73,10 @@ fn a_job_of_any_ci_publishes_with_the_token_in_its_environment() {
 #[test]
 fn a_configured_token_takes_precedence_unless_it_is_empty() {
     let registry = trusting();
-    let list = || {
-        let mut command = against(&registry, &["key", "list", "acme"]);
-        command.env("TERRACE_ID_TOKEN", job_token());
-        command
-    };
-    ended(list().env("TERRACE_TOKEN", TOKEN)).expect(0);
-    assert_eq!(exchanges(&registry), 0);
-    ended(list().env("TERRACE_TOKEN", "")).expect(0);
-    assert_eq!(exchanges(&registry), 1);
+    for (token, expected) in [(TOKEN, 0), ("", 1)] {
+        ended(list(&registry).env("TERRACE_TOKEN", token)).expect(0);
+        assert_eq!(exchanges(&registry), expected);
+    }
 }
 
 #[test]
@@ -87,11 +85,7 @@ fn a_run_that_outlasts_its_token_gets_another_one() {
     let path = dist.path();
     let arguments = ["publish", "provider", &path, "--namespace", "acme"];
     // Before the first description arrives, the issued token has expired.
-    registry.fail(
-        "PUT",
-        "/admin/",
-        Fault::Answer(errors(401, &["it has expired"])),
-    );
+    registry.refuse("PUT", "/admin/", 401, &["it has expired"]);
     let mut command = against(&registry, &arguments);
     ended(actions.run(&mut command)).expect(0);
     assert_eq!(actions.asked().len(), 2);
@@ -102,164 +96,79 @@ fn a_run_that_outlasts_its_token_gets_another_one() {
 fn a_job_that_is_rejected_twice_is_not_retried() {
     let registry = trusting();
     for _ in 0..3 {
-        registry.fail(
-            "GET",
-            "/keys",
-            Fault::Answer(errors(401, &["not this one"])),
-        );
+        registry.refuse("GET", "/keys", 401, &["not this one"]);
     }
-    let mut command = against(&registry, &["key", "list", "acme"]);
-    let ended = ended(command.env("TERRACE_ID_TOKEN", job_token())).expect(5);
-    assert!(ended.errors().contains("not this one"), "{ended:?}");
-    assert!(
-        ended.errors().contains("TERRACE_TRUSTED_PUBLISHERS"),
-        "{ended:?}"
-    );
+    let errors = ended(&mut list(&registry)).fails(5, "not this one");
+    assert_has!(errors, "TERRACE_TRUSTED_PUBLISHERS");
     assert_eq!(exchanges(&registry), 2);
 }
 
 #[test]
-fn a_job_that_lacks_a_scope_is_reported_with_the_source_of_its_scopes() {
-    let registry = trusting();
-    registry.fail(
-        "GET",
-        "/keys",
-        Fault::Answer(errors(
-            403,
-            &["this request requires the scope publish:acme; the token has read"],
-        )),
-    );
-    let mut command = against(&registry, &["key", "list", "acme"]);
-    let ended = ended(command.env("TERRACE_ID_TOKEN", job_token())).expect(5);
-    let message = ended.errors();
-    let refused = "the token of this CI job is valid, and does not allow this: this request requires the scope publish:acme";
-    assert!(message.contains(refused), "{message}");
-    assert!(
-        message.contains("Its scopes are those of the rules"),
-        "{message}"
-    );
-}
-
-#[test]
-fn a_job_that_is_not_trusted_is_reported_with_advice() {
-    let registry = Registry::start();
-    let mut command = against(&registry, &["key", "list", "acme"]);
-    let ended = ended(command.env("TERRACE_ID_TOKEN", job_token())).expect(5);
-    assert_eq!(
-        ended.errors(),
-        "the registry does not trust this CI job: check the rules in its TERRACE_TRUSTED_PUBLISHERS, and those \
-         that terrace trust list shows; its log contains the reason"
-    );
-    assert_eq!(registry.requests(), [EXCHANGE]);
-}
-
-#[test]
 fn a_registry_that_trusts_no_jobs_is_distinguished_from_one_that_does_not_respond() {
-    for (status, code, message) in [
-        (
-            404,
-            5,
-            "trusts no CI jobs: run terrace trust add, set TERRACE_TRUSTED_PUBLISHERS there, or TERRACE_TOKEN here",
-        ),
-        (503, 6, "the issuer is silent"),
-    ] {
-        let registry = trusting();
-        let body = r#"{"error":"x","error_description":"the issuer is silent"}"#;
-        let answer = Response::new(status, body).with("retry-after", "0");
-        registry.fail("POST", "/oauth/", Fault::Answer(answer));
-        let mut command = against(&registry, &["key", "list", "acme", "--retries", "0"]);
-        let ended = ended(command.env("TERRACE_ID_TOKEN", job_token())).expect(code);
-        assert!(ended.errors().contains(message), "{ended:?}");
-    }
     let registry = trusting();
-    let answer = Response::new(503, "{}").with("retry-after", "0");
-    registry.fail("POST", "/oauth/", Fault::Answer(answer));
-    let mut command = against(&registry, &["key", "list", "acme"]);
-    ended(command.env("TERRACE_ID_TOKEN", job_token())).expect(0);
+    let silent = r#"{"error":"x","error_description":"the issuer is silent"}"#;
+    let fail = |status| {
+        let answer = Response::new(status, silent).with("retry-after", "0");
+        registry.fail("POST", "/oauth/", Fault::Answer(answer));
+    };
+    fail(404);
+    ended(&mut list(&registry)).fails(5, "trusts no CI jobs");
+    fail(503);
+    ended(&mut list(&registry)).fails(6, "the issuer is silent");
+    fail(503);
+    let mut again = against(&registry, &["key", "list", "acme"]);
+    ended(again.env("TERRACE_ID_TOKEN", job_token())).expect(0);
 }
 
 #[test]
 fn a_response_of_actions_without_a_token_is_reported() {
-    for (response, code, message) in [
-        (Response::new(403, "{}"), 5, "responded with status 403"),
-        (Response::new(200, "{}"), 1, "without a token for the job"),
-        (
-            Response::new(200, "<html>"),
-            1,
-            "without a token for the job",
-        ),
-        (
-            Response::new(500, ""),
-            6,
-            "GitHub Actions responded with status 500",
-        ),
-    ] {
-        let (registry, actions) = (trusting(), Actions::answering(response));
-        let mut command = against(&registry, &["key", "list", "acme", "--retries", "0"]);
-        let ended = ended(actions.run(&mut command)).expect(code);
-        assert!(ended.errors().contains(message), "{ended:?}");
-        assert!(registry.requests().is_empty());
-    }
-}
-
-#[test]
-fn a_missing_token_is_reported_with_the_variables_to_set() {
     let registry = trusting();
-    let ended = ended(&mut against(&registry, &["key", "list", "acme"])).expect(2);
-    for hint in ["TERRACE_TOKEN", "id-token: write", "TERRACE_ID_TOKEN"] {
-        assert!(ended.errors().contains(hint), "{ended:?}");
+    for (status, body, code, message) in [
+        (403, "{}", 5, "responded with status 403"),
+        (200, "{}", 1, "without a token for the job"),
+        (200, "<html>", 1, "without a token for the job"),
+        (500, "", 6, "GitHub Actions responded with status 500"),
+    ] {
+        let actions = Actions::answering(Response::new(status, body));
+        let mut command = against(&registry, &words("key list acme --retries 0"));
+        ended(actions.run(&mut command)).fails(code, message);
     }
-    assert!(registry.requests().is_empty());
+    assert_eq!(registry.requests(), [""; 0]);
 }
 
 #[test]
 fn an_issued_token_is_not_kept_between_runs() {
     let registry = trusting();
-    let list = || {
-        let mut command = against(&registry, &["key", "list", "acme"]);
-        ended(command.env("TERRACE_ID_TOKEN", job_token())).expect(0)
-    };
-    list();
+    ended(&mut list(&registry)).expect(0);
     registry.expire_given();
-    list();
+    ended(&mut list(&registry)).expect(0);
     assert_eq!(exchanges(&registry), 2);
+}
+
+/// Returns a command of a job of GitHub Actions whose token service has this URL.
+fn list_by(registry: &Registry, url: &str) -> Command {
+    let mut command = against(registry, &words("key list acme --retries 0"));
+    command.env("ACTIONS_ID_TOKEN_REQUEST_URL", url);
+    command.env(
+        "ACTIONS_ID_TOKEN_REQUEST_TOKEN",
+        format!("runner-{JOB_SECRET}"),
+    );
+    command
 }
 
 #[test]
 fn a_job_s_credential_is_not_sent_over_plain_http_to_another_machine() {
     let registry = trusting();
-    let mut command = against(&registry, &["key", "list", "acme", "--retries", "0"]);
-    command.env(
-        "ACTIONS_ID_TOKEN_REQUEST_URL",
-        "http://runner.invalid/token?v=2",
-    );
-    command.env(
-        "ACTIONS_ID_TOKEN_REQUEST_TOKEN",
-        format!("runner-{JOB_SECRET}"),
-    );
-    let refused = ended(&mut command).expect(2);
-    assert!(
-        refused.errors().contains("http://runner.invalid/token "),
-        "{refused:?}"
-    );
-    assert!(refused.errors().contains("--insecure"), "{refused:?}");
+    let mut command = list_by(&registry, "http://runner.invalid/token?v=2");
+    let errors = ended(&mut command).fails(2, "http://runner.invalid/token ");
+    assert_has!(errors, "--insecure");
     ended(command.arg("--insecure")).expect(6);
-    assert!(registry.requests().is_empty());
-}
-
-#[test]
-fn a_token_service_with_an_invalid_url_is_a_usage_error() {
-    let registry = trusting();
     for (url, reason) in [
         ("https://runner.invalid:99999/", "invalid port number"),
         ("runner.invalid/token", "without a base"),
     ] {
-        let mut command = against(&registry, &["key", "list", "acme", "--retries", "0"]);
-        command.env("ACTIONS_ID_TOKEN_REQUEST_URL", url);
-        command.env("ACTIONS_ID_TOKEN_REQUEST_TOKEN", JOB_SECRET);
-        let errors = ended(&mut command).expect(2).errors();
-        assert!(errors.contains("ACTIONS_ID_TOKEN_REQUEST_URL"), "{errors}");
-        assert!(errors.contains(reason), "{errors}");
+        let errors = ended(&mut list_by(&registry, url)).fails(2, reason);
+        assert_has!(errors, "ACTIONS_ID_TOKEN_REQUEST_URL");
     }
-    assert!(registry.requests().is_empty());
+    assert_eq!(registry.requests(), [""; 0]);
 }

@@ -15,6 +15,7 @@
 mod account;
 mod admin;
 mod catalog;
+mod check;
 mod collections;
 mod completion;
 mod config;
@@ -25,7 +26,6 @@ mod hostile;
 mod import;
 mod jobs;
 mod keys;
-mod layers;
 mod mcp;
 mod mirror_pull;
 mod mirror_push;

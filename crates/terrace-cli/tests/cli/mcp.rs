@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::support::http::Response;
 use super::support::registry::{Fault, Registry};
-use super::support::{TOKEN, terrace};
+use super::support::{TOKEN, assert_has, assert_lacks, terrace};
 
 /// Answers the next message with this text.
 fn answer(registry: &Registry, status: u16, text: impl Into<Vec<u8>>) {
@@ -33,7 +33,8 @@ fn exchange(registry: &Registry, lines: &[String]) -> Vec<Value> {
     let stdout = String::from_utf8(output.stdout).unwrap();
     let stderr = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.success(), "{stderr}");
-    assert!(!stdout.contains(TOKEN) && !stderr.contains(TOKEN));
+    assert_lacks!(stdout, TOKEN);
+    assert_lacks!(stderr, TOKEN);
     stdout
         .lines()
         .map(|line| serde_json::from_str(line).unwrap())
@@ -119,6 +120,6 @@ fn a_request_is_answered_even_if_the_registry_does_not() {
     let ids: Vec<_> = answers.iter().map(|it| it["id"].clone()).collect();
     assert_eq!(ids, [json!(1), json!(2), json!(3), Value::Null]);
     let text = answers[1]["error"]["message"].as_str().unwrap();
-    assert!(text.contains("this token is revoked"), "{text}");
-    assert!(answers[2].to_string().contains("is it a Terrace registry"));
+    assert_has!(text, "this token is revoked");
+    assert_has!(answers[2].to_string(), "is it a Terrace registry");
 }

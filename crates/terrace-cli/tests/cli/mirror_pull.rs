@@ -3,6 +3,7 @@
 mod add;
 mod checks;
 mod failures;
+mod modules;
 mod requests;
 mod sync;
 

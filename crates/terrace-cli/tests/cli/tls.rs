@@ -1,7 +1,7 @@
 //! The certificates that the program trusts.
 
 use super::support::registry::Registry;
-use super::support::{TOKEN, ended, fixture, terrace, tls};
+use super::support::{TOKEN, assert_has, assert_lacks, ended, fixture, terrace, tls};
 
 #[test]
 fn a_private_certificate_authority_is_trusted_only_through_ssl_cert_file() {
@@ -15,13 +15,13 @@ fn a_private_certificate_authority_is_trusted_only_through_ssl_cert_file() {
     };
 
     let trusted = ended(list().env("SSL_CERT_FILE", &file)).expect(0);
-    assert!(trusted.stdout.contains("61C051AC9CA350D4"), "{trusted:?}");
+    assert_has!(trusted.stdout, "61C051AC9CA350D4");
 
     let doubted = ended(&mut list()).expect(6);
-    assert!(doubted.stderr.contains("SSL_CERT_FILE"), "{doubted:?}");
-    assert!(!doubted.stderr.contains("trying again"), "{doubted:?}");
+    assert_has!(doubted.stderr, "SSL_CERT_FILE");
+    assert_lacks!(doubted.stderr, "trying again");
 
     let absent = fixture("tls/absent.pem");
     let absent = ended(list().env("SSL_CERT_FILE", absent)).expect(2);
-    assert!(absent.stderr.contains("SSL_CERT_FILE"), "{absent:?}");
+    assert_has!(absent.stderr, "SSL_CERT_FILE");
 }

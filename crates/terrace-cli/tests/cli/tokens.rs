@@ -5,9 +5,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use serde_json::{Value, json};
 use terrace_base::time::UnixTime;
 
-use super::support::http::Response;
-use super::support::registry::{Fault, Registry};
-use super::support::{Ended, TOKEN, ended, run, terrace};
+use super::support::registry::Registry;
+use super::support::{Ended, assert_has, assert_lacks, run, words};
 
 const DAY: i64 = 24 * 3600;
 /// The request for the signing keys of all namespaces.
@@ -51,7 +50,7 @@ fn registry() -> Registry {
         token(
             4,
             "ci of ann",
-            "token 0000000000000002 (Ann@acme.example)",
+            OF_ANN,
             json!({ "expires": after(90 * DAY) }),
         ),
         token(5, "old", "root", json!({ "revoked": after(-DAY) })),
@@ -62,30 +61,25 @@ fn registry() -> Registry {
             json!({ "revoked": after(DAY), "successor": "0000000000000001", "issued_under": "previous" }),
         ),
         token(7, "of before", "root", json!({ "issued_under": "earlier" })),
-        token(
-            8,
-            "of the previous",
-            "root",
-            json!({ "issued_under": "previous" }),
-        ),
+        token(8, "of root", "root", json!({ "issued_under": "previous" })),
     ];
-    let page = json!({ "tokens": tokens });
-    registry.set("/admin/v1/tokens", Response::new(200, page.to_string()));
-    registry.set("/admin/v1/rules", Response::new(200, r#"{"rules":[]}"#));
-    registry.set(
-        "/admin/v1/webhooks",
-        Response::new(200, r#"{"webhooks":[]}"#),
-    );
-    registry.set(KEYS, Response::new(200, r#"{"facts":[]}"#));
+    registry.set_json("/admin/v1/tokens", &json!({ "tokens": tokens }));
+    registry.set_json("/admin/v1/rules", &json!({ "rules": [] }));
+    registry.set_json("/admin/v1/webhooks", &json!({ "webhooks": [] }));
+    registry.set_json(KEYS, &json!({ "facts": [] }));
     present(&registry, &["admin"]);
     registry
 }
+
+/// The creator of what Ann creates, and of what CI creates with the token that she gave it.
+const OF_ANN: &str = "token 0000000000000002 (Ann@acme.example)";
+const OF_CI: &str = "token 0000000000000004 (ci of ann)";
 
 /// Lets the registry describe the token of the request as one with these scopes.
 fn present(registry: &Registry, scopes: &[&str]) {
     let own =
         json!({ "id": "00000000000000aa", "name": "operator", "scopes": scopes, "expires": null });
-    registry.set("/api/v1/token", Response::new(200, own.to_string()));
+    registry.set_json("/api/v1/token", &own);
 }
 
 fn rule(id: u64, kind: &str, by: &str, pattern: &str) -> Value {
@@ -98,12 +92,12 @@ fn rule(id: u64, kind: &str, by: &str, pattern: &str) -> Value {
 /// Stores rules of Ann, and one of root.
 fn store_rules(registry: &Registry) {
     let rules = json!({ "rules": [
-        rule(1, "trust", "token 0000000000000002 (Ann@acme.example)", "x"),
+        rule(1, "trust", OF_ANN, "x"),
         rule(2, "role", "root", "ann@acme.example"),
-        rule(3, "role", "token 0000000000000004 (ci of ann)", "x"),
+        rule(3, "role", OF_CI, "x"),
         rule(4, "role", "root", "*@acme.example"),
     ] });
-    registry.set("/admin/v1/rules", Response::new(200, rules.to_string()));
+    registry.set_json("/admin/v1/rules", &rules);
 }
 
 /// Returns the last digit and the state of each listed token.
@@ -120,101 +114,37 @@ fn states(ended: &Ended) -> Vec<String> {
 }
 
 #[test]
-fn tokens_are_listed_with_their_states() {
-    let listed = run(&registry(), &["token", "list"]).expect(0);
-    let expected = [
-        "1 valid",
-        "2 valid",
-        "3 expired",
-        "4 valid",
-        "5 revoked",
-        "6 rotating",
-        "7 invalid",
-        "8 valid",
-    ];
-    assert_eq!(states(&listed), expected);
-    let warnings = listed.json()["warnings"].to_string();
-    assert!(
-        warnings.contains("TERRACE_ADMIN_TOKEN_PREVIOUS") && warnings.contains("0000000000000008"),
-        "{warnings}"
-    );
+fn tokens_are_listed_with_their_states_and_selected() {
+    let registry = registry();
+    let list = |more: &[&str]| run(&registry, &[&["token", "list"], more].concat()).expect(0);
+    let all = list(&[]);
+    let expected = "1 valid,2 valid,3 expired,4 valid,5 revoked,6 rotating,7 invalid,8 valid";
+    assert_eq!(states(&all).join(","), expected);
+    let warnings = all.warnings();
+    assert_has!(warnings, "TERRACE_ADMIN_TOKEN_PREVIOUS", "0000000000000008");
     // Another token already replaces it.
-    assert!(!warnings.contains("0000000000000006"), "{warnings}");
+    assert_lacks!(warnings, "0000000000000006");
+    let expiring = states(&list(&["--expiring", "14d"]));
+    assert_eq!(expiring, ["2 valid", "6 rotating"]);
+    let of_ann = states(&list(&["--of", "ann@acme.example"]));
+    assert_eq!(of_ann, ["2 valid", "3 expired"]);
 }
 
-#[test]
-fn the_list_of_expiring_tokens_has_those_that_end_in_time() {
-    let registry = registry();
-    for (within, expected) in [
-        ("14d", &["2 valid", "6 rotating"] as &[&str]),
-        ("2d", &["6 rotating"]),
-        ("1h", &[]),
-    ] {
-        let listed = run(&registry, &["token", "list", "--expiring", within]).expect(0);
-        assert_eq!(states(&listed), expected, "{within}");
-    }
-}
-
-#[test]
-fn the_tokens_of_a_person_are_found_by_name_and_by_account() {
-    let registry = registry();
-    for (person, expected) in [
-        ("ann@acme.example", &["2 valid", "3 expired"] as &[&str]),
-        ("https://idp.example 17", &["2 valid"]),
-        ("ann", &[]),
-    ] {
-        let listed = run(&registry, &["token", "list", "--of", person]).expect(0);
-        assert_eq!(states(&listed), expected, "{person}");
-    }
-}
-
-fn answer_revocations(registry: &Registry, ids: &[&str]) {
-    for id in ids {
-        let body = json!({ "known": true }).to_string();
-        registry.fail("DELETE", id, Fault::Answer(Response::new(200, body)));
-    }
-}
-
-#[test]
-fn all_valid_tokens_of_a_person_are_revoked() {
-    let registry = registry();
-    answer_revocations(&registry, &["0000000000000002"]);
-    let revoke = ["token", "revoke", "--of", "ann@acme.example"];
-    let document = run(&registry, &revoke).expect(0).json();
-    assert_eq!(document["revoked"], json!(["0000000000000002"]));
-    // She may know the token that she created for CI.
-    assert_eq!(document["created_for_others"], json!(["0000000000000004"]));
-    assert_eq!(document["complete"], true);
-    let expected = [
-        "GET /admin/v1/tokens",
-        "GET /admin/v1/rules",
-        "GET /api/v1/token",
-        "GET /admin/v1/webhooks",
-        "GET /admin/v1/facts",
-        "DELETE /admin/v1/tokens/0000000000000002",
-    ];
-    assert_eq!(registry.requests(), expected);
+fn answer_revocation(registry: &Registry) {
+    let known = json!({ "known": true });
+    registry.answer("DELETE", "tokens/0000000000000002", &known);
 }
 
 /// Stores webhooks and signing keys of Ann, of CI, to which she gave a token, and of root.
 fn store_webhooks_and_keys(registry: &Registry) {
-    let ann = "token 0000000000000002 (Ann@acme.example)";
-    let ci = "token 0000000000000004 (ci of ann)";
-    let webhook = |id: u64, namespaces: Value, by: &str| {
+    let webhook = |id: u64, by: &str| {
         json!({
-            "id": format!("{id:016x}"), "host": "hooks.example", "events": ["publish"], "namespaces": namespaces,
+            "id": format!("{id:016x}"), "host": "hooks.example", "events": ["publish"], "namespaces": ["acme"],
             "format": "json", "created": "2026-01-01T00:00:00Z", "by": by, "delivered": 7, "failures": 0,
         })
     };
-    let webhooks = json!({ "webhooks": [
-        webhook(1, json!(["acme"]), ann),
-        webhook(2, json!([]), ci),
-        webhook(3, json!([]), "root"),
-    ] });
-    registry.set(
-        "/admin/v1/webhooks",
-        Response::new(200, webhooks.to_string()),
-    );
+    let webhooks = [webhook(1, OF_ANN), webhook(2, OF_CI), webhook(3, "root")];
+    registry.set_json("/admin/v1/webhooks", &json!({ "webhooks": webhooks }));
     let id = |digit: char| digit.to_string().repeat(16);
     let key = |digit: char| json!({ "key_id": id(digit), "fingerprint": digit, "ascii_armor": "" });
     let added = |by: &str| json!({ "at": 1_800_000_000, "by": by });
@@ -224,154 +154,79 @@ fn store_webhooks_and_keys(registry: &Registry) {
         fact("acme", json!({
             "keys": [key('A'), key('B'), key('C')],
             "statements": { id('B'): status("revoked") },
-            "added": { id('A'): added(ann), id('B'): added(ann), id('C'): added("root") },
+            "added": { id('A'): added(OF_ANN), id('B'): added(OF_ANN), id('C'): added("root") },
         })),
         fact("globex", json!({
             "keys": [key('D'), key('E')],
             "statements": { id('D'): status("retired") },
-            "added": { id('D'): added(ci) },
+            "added": { id('D'): added(OF_CI) },
         })),
     ] });
-    registry.set(KEYS, Response::new(200, facts.to_string()));
+    registry.set_json(KEYS, &facts);
 }
 
+const REVOKE: &str = "token revoke --of ann@acme.example --retries 0";
+
 #[test]
-fn the_revocation_of_a_person_names_the_webhooks_and_keys_that_they_leave_behind() {
+fn the_tokens_of_a_person_are_revoked_and_what_they_leave_behind_is_named() {
     let registry = registry();
+    store_rules(&registry);
     store_webhooks_and_keys(&registry);
-    answer_revocations(&registry, &["0000000000000002"]);
-    for mode in [&[][..], &["--dry-run"]] {
-        let mut revoke = vec!["token", "revoke", "--of", "ann@acme.example"];
-        revoke.extend(mode);
-        let document = run(&registry, &revoke).expect(0).json();
+    answer_revocation(&registry);
+    for mode in [&["--dry-run"][..], &[]] {
+        registry.requests();
+        let line = [&words(REVOKE)[..], mode].concat();
+        let document = run(&registry, &line).expect(0).json();
+        assert_eq!(document["revoked"], json!(["0000000000000002"]));
+        // She may know the token that she created for CI.
+        assert_eq!(document["created_for_others"], json!(["0000000000000004"]));
+        assert_eq!(document["complete"], true);
         let named = |list: &str, name: &str| -> Vec<String> {
             let list = document[list].as_array().unwrap().iter();
-            list.map(|it| it[name].as_str().unwrap().to_owned())
-                .collect()
+            let texts = list.map(|it| it[name].as_str().unwrap().to_owned());
+            texts.collect()
         };
         let ids = ["0000000000000001", "0000000000000002"];
         assert_eq!(named("webhooks_left", "id"), ids);
         let keys = ["A", "D"].map(|digit| digit.repeat(16));
         assert_eq!(named("signing_keys_left", "key_id"), keys);
         assert_eq!(named("signing_keys_left", "namespace"), ["acme", "globex"]);
-        assert_eq!(
-            document["signing_keys_left"][0]["added"],
-            "2027-01-15T08:00:00Z"
-        );
-        let warnings: Vec<&str> = document["warnings"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(|it| it.as_str().unwrap())
-            .collect();
-        let about = |part: &str| {
-            let found = warnings.iter().find(|warning| warning.contains(part));
-            *found.unwrap_or_else(|| panic!("{part}: {warnings:#?}"))
+        let left = ["1", "2", "3"].map(|id| format!("{id:0>16}"));
+        assert_eq!(document["rules_left"], json!(left));
+        let key = format!("globex {}", keys[1]);
+        let warnings = document["warnings"].to_string();
+        assert_has!(warnings, &left.join(", "), &key);
+        let revocation = "DELETE /admin/v1/tokens/0000000000000002";
+        let expected = if mode.is_empty() {
+            &[revocation][..]
+        } else {
+            &[]
         };
-        let own = about("terrace webhook remove 0000000000000001");
-        assert!(own.contains("the events of acme to hooks.example"), "{own}");
-        let other = about("terrace webhook remove 0000000000000002");
-        assert!(
-            other.contains("a holder of a token that ann@acme.example created"),
-            "{other}"
-        );
-        let key = about("terrace key remove acme AAAAAAAAAAAAAAAA");
-        assert!(
-            key.contains("terrace key revoke acme AAAAAAAAAAAAAAAA"),
-            "{key}"
-        );
-        assert!(key.contains("neither removed nor revoked"), "{key}");
-        assert!(about("globex DDDDDDDDDDDDDDDD").contains("is retired"));
-        // The key E has no record.
-        about("who added 1 signing key is not known");
+        assert_eq!(registry.changes(), expected);
     }
 }
 
 #[test]
-fn a_dry_run_of_a_departure_changes_nothing() {
+fn the_rules_of_a_person_are_removed_on_request_and_the_own_token_is_revoked_last() {
     let registry = registry();
     store_rules(&registry);
-    let revoke = [
-        "token",
-        "revoke",
-        "--of",
-        "ann@acme.example",
-        "--with-rules",
-        "--dry-run",
-    ];
-    let document = run(&registry, &revoke).expect(0).json();
-    assert_eq!(document["status"], "dry_run");
-    assert_eq!(document["revoked"], json!(["0000000000000002"]));
-    let removed = json!(["0000000000000001", "0000000000000002"]);
-    assert_eq!(document["rules_removed"], removed);
-    let mut requests = registry.requests().into_iter();
-    assert!(requests.all(|request| request.starts_with("GET ")));
-}
-
-#[test]
-fn the_revocation_of_a_person_names_the_rules_that_they_leave_behind() {
-    let registry = registry();
-    store_rules(&registry);
-    answer_revocations(&registry, &["0000000000000002"]);
-    let revoke = ["token", "revoke", "--of", "ann@acme.example"];
-    let document = run(&registry, &revoke).expect(0).json();
-    let left = ["1", "2", "3"].map(|id| format!("{id:0>16}"));
-    assert_eq!(document["rules_left"], json!(left));
-    let warnings = document["warnings"].to_string();
-    for removal in [
-        "terrace trust remove 0000000000000001",
-        "terrace role remove 0000000000000002",
-        "terrace role remove 0000000000000003",
-    ] {
-        assert!(warnings.contains(removal), "{warnings}");
+    let own = json!({ "id": "0000000000000002", "name": "Ann@acme.example", "scopes": ["admin"], "expires": null });
+    registry.set_json("/api/v1/token", &own);
+    let rules = ["0000000000000001", "0000000000000002"];
+    for id in rules {
+        registry.answer("DELETE", &format!("rules/{id}"), &json!({ "removed": id }));
     }
-    assert!(
-        !registry
-            .requests()
-            .iter()
-            .any(|it| it.starts_with("DELETE /admin/v1/rules"))
-    );
-}
-
-#[test]
-fn the_rules_of_a_person_are_removed_on_request_but_not_those_of_others() {
-    let registry = registry();
-    store_rules(&registry);
-    answer_revocations(&registry, &["tokens/0000000000000002"]);
-    for id in ["0000000000000001", "0000000000000002"] {
-        let removed = json!({ "removed": id }).to_string();
-        let path = format!("rules/{id}");
-        registry.fail("DELETE", &path, Fault::Answer(Response::new(200, removed)));
+    answer_revocation(&registry);
+    for (mode, changes) in [("--dry-run", 0), ("--quiet", 3)] {
+        let line = [&words(REVOKE)[..], &["--with-rules", mode]].concat();
+        let document = run(&registry, &line).expect(0).json();
+        assert_eq!(document["rules_removed"], json!(rules));
+        assert_eq!(document["rules_left"], json!(["0000000000000003"]));
+        let made = registry.changes();
+        assert_eq!(made.len(), changes, "{made:?}");
+        let last = made.last().map_or("", String::as_str);
+        assert!(made.is_empty() || last.ends_with("tokens/0000000000000002"));
     }
-    let revoke = [
-        "token",
-        "revoke",
-        "--of",
-        "ann@acme.example",
-        "--with-rules",
-    ];
-    let document = run(&registry, &revoke).expect(0).json();
-    let ids = |name: &str| document[name].clone();
-    assert_eq!(
-        ids("rules_removed"),
-        json!(["0000000000000001", "0000000000000002"])
-    );
-    assert_eq!(ids("rules_left"), json!(["0000000000000003"]));
-}
-
-#[test]
-fn the_revocation_by_an_administrator_of_a_namespace_says_what_it_considered() {
-    let registry = registry();
-    present(&registry, &["admin:acme"]);
-    answer_revocations(&registry, &["0000000000000002"]);
-    let revoke = ["token", "revoke", "--of", "ann@acme.example"];
-    let document = run(&registry, &revoke).expect(0).json();
-    assert_eq!(document["complete"], false);
-    let warnings = document["warnings"].to_string();
-    assert!(
-        warnings.contains("this token (admin:acme) may manage"),
-        "{warnings}"
-    );
 }
 
 #[test]
@@ -379,65 +234,45 @@ fn the_rules_of_a_person_are_listed() {
     let registry = registry();
     store_rules(&registry);
     for (kind, expected) in [("trust", &["1"] as &[&str]), ("role", &["2", "3"])] {
-        let listed = run(&registry, &[kind, "list", "--of", "ann@acme.example"])
-            .expect(0)
-            .json();
+        let listed = run(&registry, &[kind, "list", "--of", "ann@acme.example"]);
+        let listed = listed.expect(0).json();
         let rules = listed["rules"].as_array().unwrap().iter();
-        let ids: Vec<_> = rules
-            .map(|it| it["id"].as_str().unwrap().trim_start_matches('0'))
-            .collect();
-        assert_eq!(ids, expected, "{kind}");
+        let ids = rules.map(|it| it["id"].as_str().unwrap().trim_start_matches('0'));
+        assert_eq!(ids.collect::<Vec<_>>(), expected, "{kind}");
     }
 }
 
 #[test]
-fn the_tokens_of_an_unknown_person_are_missing() {
-    let revoke = ["token", "revoke", "--of", "bob@acme.example"];
-    let message = run(&registry(), &revoke).expect(3).errors();
-    assert!(message.contains("bob@acme.example"), "{message}");
-    for wrong in [
-        &["token", "revoke"] as &[&str],
-        &[&revoke[..], &["0000000000000002"]].concat(),
-        &["token", "revoke", "--with-rules", "0000000000000002"],
-    ] {
-        run(&registry(), wrong).expect(2);
-    }
-}
-
-#[test]
-fn the_revocation_of_an_unknown_person_says_what_it_could_not_see() {
-    let revoke = ["token", "revoke", "--of", "bob@acme.example"];
+fn the_revocation_of_a_person_says_what_it_could_not_see() {
     let registry = registry();
     store_webhooks_and_keys(&registry);
-    let ended = run(&registry, &revoke).expect(3);
-    let warnings = ended.json()["warnings"].to_string();
-    assert!(
-        warnings.contains("who added 1 signing key is not known"),
-        "{warnings}"
-    );
+    let unknown = words("token revoke --of bob@acme.example");
+    let ended = run(&registry, &unknown).expect(3);
+    assert_has!(ended.errors(), "bob@acme.example");
     assert_eq!(ended.json()["complete"], true);
-
     present(&registry, &["admin:acme"]);
-    let ended = run(&registry, &revoke).expect(3);
-    let warnings = ended.json()["warnings"].to_string();
-    assert!(
-        warnings.contains("this token (admin:acme) may manage were considered, and no webhooks"),
-        "{warnings}"
-    );
-    assert_eq!(ended.json()["complete"], false);
+    answer_revocation(&registry);
+    for (line, code) in [(unknown, 3), (words(REVOKE), 0)] {
+        let ended = run(&registry, &line).expect(code);
+        assert_has!(
+            ended.warnings(),
+            "this token (admin:acme) may manage",
+            "no webhooks"
+        );
+        assert_eq!(ended.json()["complete"], false);
+    }
+    for wrong in [
+        "token revoke",
+        "token revoke --of bob@acme.example 0000000000000002",
+        "token revoke --with-rules 0000000000000002",
+    ] {
+        run(&registry, &words(wrong)).expect(2);
+    }
 }
 
 #[test]
 fn a_failed_read_leaves_a_departure_without_any_change() {
-    let revoke = [
-        "token",
-        "revoke",
-        "--of",
-        "ann@acme.example",
-        "--with-rules",
-        "--retries",
-        "0",
-    ];
+    let line = [&words(REVOKE)[..], &["--with-rules"]].concat();
     for read in [
         "/admin/v1/tokens",
         "/admin/v1/rules",
@@ -447,16 +282,9 @@ fn a_failed_read_leaves_a_departure_without_any_change() {
     ] {
         let registry = registry();
         store_rules(&registry);
-        let busy = Response::new(503, r#"{"errors":["storage did not answer"]}"#);
-        registry.fail("GET", read, Fault::Answer(busy));
-        let ended = run(&registry, &revoke).expect(6);
-        let errors = ended.errors();
-        assert!(
-            errors.contains("no token of ann@acme.example is revoked, and no rule removed"),
-            "{read}: {errors}"
-        );
-        let mut requests = registry.requests().into_iter();
-        assert!(requests.all(|it| it.starts_with("GET ")), "{read}");
+        registry.refuse("GET", read, 503, &["storage did not answer"]);
+        run(&registry, &line).fails(6, "storage did not answer");
+        assert_eq!(registry.changes(), [""; 0], "{read}");
     }
 }
 
@@ -464,159 +292,31 @@ fn a_failed_read_leaves_a_departure_without_any_change() {
 fn a_departure_that_fails_part_way_says_what_was_done_and_what_was_not() {
     let registry = registry();
     store_rules(&registry);
-    answer_revocations(&registry, &["tokens/0000000000000002"]);
-    let busy = || {
-        Fault::Answer(Response::new(
-            503,
-            r#"{"errors":["storage did not answer"]}"#,
-        ))
-    };
-    registry.fail("DELETE", "rules/0000000000000001", busy());
-    let removed = json!({ "removed": "0000000000000002" }).to_string();
-    let removed = Fault::Answer(Response::new(200, removed));
-    registry.fail("DELETE", "rules/0000000000000002", removed);
-    let revoke = [
-        "token",
-        "revoke",
-        "--of",
-        "ann@acme.example",
-        "--with-rules",
-        "--retries",
-        "0",
-    ];
-    let ended = run(&registry, &revoke).expect(6);
+    answer_revocation(&registry);
+    let [failed, removed] = ["0000000000000001", "0000000000000002"];
+    registry.refuse(
+        "DELETE",
+        &format!("rules/{failed}"),
+        503,
+        &["storage did not answer"],
+    );
+    registry.answer(
+        "DELETE",
+        &format!("rules/{removed}"),
+        &json!({ "removed": removed }),
+    );
+    let line = [&words(REVOKE)[..], &["--with-rules"]].concat();
+    let ended = run(&registry, &line).expect(6);
     let document = ended.json();
     assert_eq!(document["status"], "unavailable");
     assert_eq!(document["revoked"], json!(["0000000000000002"]));
     assert_eq!(document["not_revoked"], json!([]));
-    assert_eq!(document["rules_removed"], json!(["0000000000000002"]));
-    let left = json!(["0000000000000001", "0000000000000003"]);
-    assert_eq!(document["rules_left"], left);
+    assert_eq!(document["rules_removed"], json!([removed]));
+    assert_eq!(document["rules_left"], json!([failed, "0000000000000003"]));
     let errors = ended.errors();
-    assert!(
-        errors.contains("rule 0000000000000001 is not removed: "),
-        "{errors}"
-    );
-    assert!(errors.contains("run the same command again"), "{errors}");
-}
-
-#[test]
-fn changes_that_cannot_succeed_are_not_tried_after_a_refusal() {
-    let registry = registry();
-    store_rules(&registry);
-    let refused = Response::new(403, r#"{"errors":["this token may not do that"]}"#);
-    registry.fail("DELETE", "tokens/0000000000000002", Fault::Answer(refused));
-    let revoke = [
-        "token",
-        "revoke",
-        "--of",
-        "ann@acme.example",
-        "--with-rules",
-    ];
-    let ended = run(&registry, &revoke).expect(5);
-    let document = ended.json();
-    assert_eq!(document["revoked"], json!([]));
-    assert_eq!(document["not_revoked"], json!(["0000000000000002"]));
-    assert_eq!(document["rules_removed"], json!([]));
-    let errors = ended.errors();
-    for expected in [
-        "token 0000000000000002 is not revoked: ",
-        "rule 0000000000000001 is not removed: it was not tried",
-    ] {
-        assert!(errors.contains(expected), "{errors}");
-    }
-}
-
-#[test]
-fn the_token_of_the_command_itself_is_revoked_last() {
-    let registry = registry();
-    store_rules(&registry);
-    let own = json!({ "id": "0000000000000002", "name": "Ann@acme.example", "scopes": ["admin"], "expires": null });
-    registry.set("/api/v1/token", Response::new(200, own.to_string()));
-    for id in ["1", "2"] {
-        let id = format!("{id:0>16}");
-        let removed = Response::new(200, json!({ "removed": id }).to_string());
-        registry.fail("DELETE", &format!("rules/{id}"), Fault::Answer(removed));
-    }
-    answer_revocations(&registry, &["tokens/0000000000000002"]);
-    let revoke = [
-        "token",
-        "revoke",
-        "--of",
-        "ann@acme.example",
-        "--with-rules",
-    ];
-    run(&registry, &revoke).expect(0);
-    let requests = registry.requests();
-    let last = requests.last().unwrap();
-    assert_eq!(last, "DELETE /admin/v1/tokens/0000000000000002");
-}
-
-#[test]
-fn a_whole_token_is_accepted_in_place_of_its_id() {
-    let registry = registry();
-    let id = "7f3a9c2e51b04d68";
-    let token = format!("terrace_{id}.MTc5NjkwNDAw.q0JxbWFj.0f1e2d3c");
-    answer_revocations(&registry, &[id]);
-    let ended = run(&registry, &["token", "revoke", &token]).expect(0);
-    assert_eq!(ended.json()["revoked"], json!([id]));
-    assert_eq!(
-        registry.requests(),
-        [format!("DELETE /admin/v1/tokens/{id}")]
-    );
-    assert!(!format!("{ended:?}").contains("MTc5NjkwNDAw"), "{ended:?}");
-}
-
-#[test]
-fn a_rotation_states_until_when_the_old_token_is_valid() {
-    let registry = Registry::start();
-    let id = "0000000000000002";
-    for (revoked, expected) in [
-        (
-            json!("2999-01-01T00:00:00Z"),
-            format!("{id} stays valid until 2999-01-01T00:00:00Z"),
-        ),
-        (after(0), format!("{id} is revoked; ")),
-    ] {
-        let old = token(2, "ci", "root", json!({ "revoked": revoked }));
-        let made = token(
-            9,
-            "ci",
-            "root",
-            json!({ "token": "a-new-token", "replaced": old }),
-        );
-        registry.fail(
-            "POST",
-            "/rotation",
-            Fault::Answer(Response::new(201, made.to_string())),
-        );
-        let mut command = terrace(&["token", "rotate", id, "--overlap", "24h"]);
-        command.env("TERRACE_URL", registry.url());
-        let ended = ended(command.env("TERRACE_TOKEN", TOKEN)).expect(0);
-        assert_eq!(ended.stdout, "a-new-token\n");
-        assert!(ended.stderr.starts_with(&expected), "{ended:?}");
-    }
-}
-
-#[test]
-fn a_lifetime_that_the_registry_refuses_is_named_by_its_option() {
-    let registry = registry();
-    let reason = "expires_in is 63072000: it must be from 60 to 31536000 seconds";
-    let refusal = Response::new(422, json!({ "errors": [reason] }).to_string());
-    registry.set("/admin/v1/tokens", refusal);
-    let create = [
-        "token",
-        "create",
-        "--name",
-        "ci",
-        "--scope",
-        "read",
-        "--expires",
-        "2y",
-    ];
-    let errors = run(&registry, &create).expect(3).json()["errors"].to_string();
-    assert!(
-        errors.contains(&format!("--expires 730d: {reason}")),
-        "{errors}"
+    assert_has!(
+        errors,
+        format!("rule {failed} is not removed: "),
+        "run the same command again"
     );
 }

@@ -1,6 +1,6 @@
 //! The contents of a module's archive that decide whether it may be published: secrets, and configuration.
 
-use std::io::{self, Read as _};
+use std::io::Read as _;
 
 use terrace_archive::{ArchiveFormat, SecretFile, secret_file};
 
@@ -30,13 +30,9 @@ impl Archive {
         is_wanted: impl Fn(&str) -> bool,
     ) -> Result<PackageContents, String> {
         let mut contents = PackageContents::default();
-        let mut failed: Option<io::Error> = None;
         let read = self.each_file(format, |path, reader| {
             let mut bytes = Vec::new();
-            if let Err(error) = reader.take(SEARCHED_BYTES).read_to_end(&mut bytes) {
-                failed.get_or_insert(error);
-                return;
-            }
+            reader.take(SEARCHED_BYTES).read_to_end(&mut bytes)?;
             let kind = secret_file(path).or_else(|| secret_in(&bytes));
             contents
                 .secrets
@@ -44,10 +40,9 @@ impl Archive {
             if is_wanted(path) {
                 contents.files.push((path.to_owned(), bytes));
             }
+            Ok(())
         });
-        match read.err().or(failed) {
-            Some(error) => Err(format!("{}: {error}", self.filename)),
-            None => Ok(contents),
-        }
+        read.map_err(|error| format!("{}: {error}", self.filename))?;
+        Ok(contents)
     }
 }

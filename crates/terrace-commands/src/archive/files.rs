@@ -4,60 +4,72 @@ use std::io::{self, BufReader, Read};
 
 use flate2::read::MultiGzDecoder;
 use terrace_archive::ArchiveFormat;
+use terrace_archive::limits::UNCOMPRESSED_BYTES;
+use terrace_base::digest::Sha256;
+use terrace_core::model::package_hash::PackageHash;
 use zip::ZipArchive;
 
-use crate::archive::{Archive, BUFFER_BYTES};
+use crate::archive::{Archive, BUFFER_BYTES, hash};
 
 impl Archive {
+    /// Returns the digest of the names and contents of all files, which does not depend on how they are packed.
+    ///
+    /// # Errors
+    /// The archive cannot be read, or has a file twice.
+    pub(crate) fn tree(&self, format: ArchiveFormat) -> Result<Sha256, String> {
+        let mut files = Vec::new();
+        let read = self.each_file(format, |path, reader| {
+            let (digest, _) = hash(&mut { reader })?;
+            files.push((path.to_owned(), digest));
+            Ok(())
+        });
+        let about = |reason: &dyn ToString| format!("{}: {}", self.filename, reason.to_string());
+        read.map_err(|error| about(&error))?;
+        match PackageHash::h1_of(files).map_err(|error| about(&error))? {
+            PackageHash::H1(digest) | PackageHash::Zh(digest) => Ok(digest),
+        }
+    }
+
     /// Calls `visit` with each regular file and its path, in the order of the archive.
     ///
     /// # Errors
-    /// The archive cannot be read.
+    /// The archive cannot be read or is too large unpacked, or `visit` fails.
     pub(crate) fn each_file(
         &self,
         format: ArchiveFormat,
-        visit: impl FnMut(&str, &mut dyn Read),
+        visit: impl FnMut(&str, &mut dyn Read) -> io::Result<()>,
     ) -> io::Result<()> {
         let file = BufReader::with_capacity(BUFFER_BYTES, self.source.open()?);
         match format {
             ArchiveFormat::Zip => each_of_zip(ZipArchive::new(file)?, visit),
             ArchiveFormat::TarGz => {
-                each_of_tar(tar::Archive::new(MultiGzDecoder::new(file)), visit)
+                let unpacked = Limited {
+                    reader: MultiGzDecoder::new(file),
+                    left: UNCOMPRESSED_BYTES,
+                };
+                each_of_tar(tar::Archive::new(unpacked), visit)
             }
         }
-    }
-
-    /// Returns the paths of the symbolic links in an archive. Only a tar may have some.
-    ///
-    /// # Errors
-    /// The archive cannot be read.
-    pub(crate) fn links(&self, format: ArchiveFormat) -> io::Result<Vec<String>> {
-        let mut links = Vec::new();
-        if format == ArchiveFormat::Zip {
-            return Ok(links);
-        }
-        let file = BufReader::with_capacity(BUFFER_BYTES, self.source.open()?);
-        for entry in tar::Archive::new(MultiGzDecoder::new(file)).entries()? {
-            let entry = entry?;
-            if entry.header().entry_type().is_symlink() {
-                links.extend(path(&entry.path_bytes()));
-            }
-        }
-        Ok(links)
     }
 }
 
 fn each_of_zip(
     mut zip: ZipArchive<impl Read + io::Seek>,
-    mut visit: impl FnMut(&str, &mut dyn Read),
+    mut visit: impl FnMut(&str, &mut dyn Read) -> io::Result<()>,
 ) -> io::Result<()> {
+    let mut left = UNCOMPRESSED_BYTES;
     for index in 0..zip.len() {
         let mut entry = zip.by_index(index)?;
         let Some(path) = path(entry.name_raw()) else {
             continue;
         };
         if entry.is_file() {
-            visit(&path, &mut entry);
+            let mut limited = Limited {
+                reader: &mut entry,
+                left,
+            };
+            visit(&path, &mut limited)?;
+            left = limited.left;
         }
     }
     Ok(())
@@ -65,7 +77,7 @@ fn each_of_zip(
 
 fn each_of_tar(
     mut tar: tar::Archive<impl Read>,
-    mut visit: impl FnMut(&str, &mut dyn Read),
+    mut visit: impl FnMut(&str, &mut dyn Read) -> io::Result<()>,
 ) -> io::Result<()> {
     for entry in tar.entries()? {
         let mut entry = entry?;
@@ -75,14 +87,48 @@ fn each_of_tar(
         let kind = entry.header().entry_type();
         // Clients unpack a contiguous file like any other.
         if kind.is_file() || kind.is_contiguous() {
-            visit(&path, &mut entry);
+            visit(&path, &mut entry)?;
         }
     }
     Ok(())
+}
+
+/// A reader that fails after its limit, because a small archive may unpack to any number of bytes.
+struct Limited<R> {
+    reader: R,
+    left: u64,
+}
+
+impl<R: Read> Read for Limited<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.reader.read(buffer)?;
+        let left = self.left.checked_sub(count as u64);
+        self.left = left.ok_or_else(|| {
+            let most = UNCOMPRESSED_BYTES >> 30;
+            io::Error::other(format!("its files have more than {most} GiB"))
+        })?;
+        Ok(count)
+    }
 }
 
 /// Returns a path without a leading `./`, if it is UTF-8.
 fn path(bytes: &[u8]) -> Option<String> {
     let path = str::from_utf8(bytes).ok()?;
     Some(path.strip_prefix("./").unwrap_or(path).to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_unpacks_to_more_than_the_limit_fails() {
+        let mut files = Limited {
+            reader: io::repeat(0),
+            left: 10,
+        };
+        assert!(io::copy(&mut files.by_ref().take(10), &mut io::sink()).is_ok());
+        let error = io::copy(&mut files, &mut io::sink()).unwrap_err();
+        assert!(error.to_string().contains("more than 4 GiB"), "{error}");
+    }
 }

@@ -7,6 +7,7 @@ use terrace_archive::{
     ArchiveFormat, ArchiveWarning, Entry, HEAD_BYTES, Heads, Step, TarGzInspector, ZipInspector,
     provider_package_warnings,
 };
+use terrace_core::api::admin::PackageBody;
 use terrace_core::model::name::ProviderType;
 use terrace_core::model::package_hash::PackageHash;
 use terrace_core::model::platform::Platform;
@@ -72,6 +73,18 @@ impl Archive {
         }
     }
 
+    /// Returns the description of a provider's zip for a platform.
+    pub(crate) fn package_body(&self, platform: &Platform, h1: Option<PackageHash>) -> PackageBody {
+        PackageBody {
+            os: platform.os().to_owned(),
+            arch: platform.arch().to_owned(),
+            filename: self.filename.clone(),
+            sha256: self.sha256.to_string(),
+            size: self.size,
+            h1: h1.map(|h1| h1.to_string()),
+        }
+    }
+
     /// Returns the list of entries, as the registry will read it.
     pub(crate) fn entries(&self, expected: &ExpectedArchive) -> Result<Vec<Entry>, String> {
         let entries = match expected.format() {
@@ -92,10 +105,7 @@ impl Archive {
 
     /// Returns the only directory at the top of an archive.
     pub(crate) fn only_directory(&self, format: ArchiveFormat) -> Result<String, String> {
-        let entries = match format {
-            ArchiveFormat::Zip => self.zip_entries(ZipInspector::new(self.size))?,
-            ArchiveFormat::TarGz => self.tar_gz_entries()?,
-        };
+        let entries = self.list(format)?;
         let names = entries
             .iter()
             .map(|entry| entry.name.trim_start_matches("./"));

@@ -16,9 +16,9 @@ use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
 use crate::archive::pack::files::{Packable, find};
-use crate::archive::pack::zip::ZipWriter;
 use crate::error::Failure;
 
+pub(crate) use self::zip::ZipWriter;
 pub(crate) use extent::{Extent, below, joined};
 
 /// A packed directory.

@@ -12,7 +12,7 @@ const YEAR: u64 = 365;
 const YEARS: [&str; 5] = ["y", "yr", "yrs", "year", "years"];
 
 /// Parses a duration such as `24h`. For a number without a unit, the error suggests `unit`.
-pub(super) fn parse(text: &str, unit: char) -> Result<Duration, String> {
+pub(crate) fn parse(text: &str, unit: char) -> Result<Duration, String> {
     let advice = if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
         format!("the unit is missing: write {text}{unit}")
     } else {
@@ -37,17 +37,17 @@ fn years(text: &str) -> Option<Duration> {
 }
 
 /// Parses a duration that is most likely meant in days.
-pub(super) fn in_days(text: &str) -> Result<Duration, String> {
+pub(crate) fn in_days(text: &str) -> Result<Duration, String> {
     parse(text, 'd')
 }
 
 /// Parses a duration that is most likely meant in hours.
-pub(super) fn in_hours(text: &str) -> Result<Duration, String> {
+pub(crate) fn in_hours(text: &str) -> Result<Duration, String> {
     parse(text, 'h')
 }
 
 /// Parses a duration that is most likely meant in minutes.
-pub(super) fn in_minutes(text: &str) -> Result<Duration, String> {
+pub(crate) fn in_minutes(text: &str) -> Result<Duration, String> {
     parse(text, 'm')
 }
 
@@ -56,7 +56,7 @@ pub(super) fn in_minutes(text: &str) -> Result<Duration, String> {
 const LONGEST: Duration = Duration::from_secs(60 * 60);
 
 /// Parses the time for a request, which is most likely meant in seconds.
-pub(super) fn of_request(text: &str) -> Result<Duration, String> {
+pub(crate) fn of_request(text: &str) -> Result<Duration, String> {
     let time = match text.trim() {
         // A number without a unit is valid for humantime if it is 0.
         "0" => Duration::ZERO,
@@ -95,14 +95,8 @@ mod tests {
     #[test]
     fn the_error_of_a_duration_suggests_a_valid_one() {
         assert_eq!(in_days("1day 2h"), Ok(Duration::from_secs(26 * 3600)));
-        assert_eq!(
-            in_days("90"),
-            Err("the unit is missing: write 90d".to_owned())
-        );
-        assert_eq!(
-            in_hours("24"),
-            Err("the unit is missing: write 24h".to_owned())
-        );
+        assert!(in_days("90").unwrap_err().ends_with("write 90d"));
+        assert!(in_hours("24").unwrap_err().ends_with("write 24h"));
         for text in [
             "yesterday",
             "",

@@ -8,13 +8,13 @@ use clap::{Args, ValueHint};
 use crate::output::in_shell;
 
 /// The name of the argument with the URL.
-pub(super) const URL: &str = "url";
+pub(crate) const URL: &str = "url";
 
 /// The name of the argument with the token.
-pub(super) const TOKEN: &str = "token";
+pub(crate) const TOKEN: &str = "token";
 
 /// The name of the argument with the profile.
-pub(super) const PROFILE: &str = "profile";
+pub(crate) const PROFILE: &str = "profile";
 
 /// The registry to connect to, and the token for it.
 #[derive(Debug, Clone, Args)]

@@ -1,19 +1,28 @@
 //! `terrace login`, `terrace logout` and `terrace whoami`: the caller's own token for a registry.
 
-mod login;
+pub(super) mod login;
 mod sign_in;
 
+use clap::{Args, ValueHint};
 use serde_json::json;
 use terrace_core::api::admin::PresentedToken;
 
-use crate::args::{AccountArguments, RegistryArguments};
-use crate::commands::connection::{connect, registry_url};
+use crate::args::RegistryArguments;
+use crate::commands::connection::{Session, connect, registry_url};
 use crate::credentials::{CredentialsFile, TokenHost};
 use crate::error::Failure;
 use crate::http::BaseUrl;
-use crate::output::Output;
 
 pub(super) use login::login;
+
+/// The registry of a command about the caller's own token.
+#[derive(Debug, Args)]
+pub(crate) struct AccountArguments {
+    /// The URL of the registry, instead of --url, TERRACE_URL and the profiles. TERRACE_TOKEN is used only if TERRACE_URL is the
+    /// same registry
+    #[arg(value_name = "URL", value_hint = ValueHint::Url)]
+    pub(crate) registry: Option<String>,
+}
 
 /// Returns the URL of the registry that a command about a token needs.
 fn required_url(registry: &RegistryArguments) -> Result<BaseUrl, Failure> {
@@ -46,13 +55,10 @@ pub(super) fn named(
 }
 
 /// Shows whose token the command would send to a registry, and where it comes from.
-pub(super) fn whoami(
-    arguments: &AccountArguments,
-    registry: &RegistryArguments,
-    output: &Output,
-) -> Result<(), Failure> {
-    let registry = named(arguments, registry);
-    let client = connect(&registry, output)?;
+pub(super) fn whoami(arguments: &AccountArguments, session: Session<'_>) -> Result<(), Failure> {
+    let output = session.output;
+    let registry = &named(arguments, session.registry);
+    let client = connect(registry, output)?;
     let presented = client.presented_token()?;
     let source = client.token_place();
     let mut lines = vec![format!("{} at {}", presented.name, client.url())];
@@ -80,13 +86,11 @@ fn expiry(presented: &PresentedToken) -> &str {
 }
 
 /// Revokes the stored token of a registry, and removes it from the file of `terraform` and `tofu`.
-pub(super) fn logout(
-    arguments: &AccountArguments,
-    registry: &RegistryArguments,
-    output: &Output,
-) -> Result<(), Failure> {
-    let registry = named(arguments, registry);
-    let url = required_url(&registry)?;
+pub(super) fn logout(arguments: &AccountArguments, session: Session<'_>) -> Result<(), Failure> {
+    let output = session.output;
+    let registry = &named(arguments, session.registry);
+    let session = Session { registry, output };
+    let url = required_url(registry)?;
     let host = TokenHost::of(&url);
     let file = CredentialsFile::find()?;
     let Some(token) = file.token(&host)? else {
@@ -96,7 +100,7 @@ pub(super) fn logout(
         )));
     };
     output.hide(token.secret());
-    let is_revoked = match login::client(&url, token, &registry, output)?.revoke_own_token() {
+    let is_revoked = match login::client(&url, token, session)?.revoke_own_token() {
         Ok(()) => true,
         // An invalid token, or one of an older registry, is removed all the same.
         Err(Failure::NotAllowed(_) | Failure::Missing(_)) => {

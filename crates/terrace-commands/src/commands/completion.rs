@@ -2,11 +2,29 @@
 
 use std::io;
 
+use clap::{Args, ValueEnum};
 use clap_complete::{generate, shells};
 
-use crate::args::{self, CompletionArguments, Shell};
+use crate::commands::command_line;
 use crate::error::Failure;
 use crate::output::Output;
+
+/// Print a script that completes this command in a shell
+#[derive(Debug, Args)]
+#[command(after_help = "Example: terrace completion bash")]
+pub(crate) struct CompletionArguments {
+    /// The shell to complete the command in
+    pub(crate) shell: Shell,
+}
+
+/// A shell that completes the command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Shell {
+    Bash,
+    Zsh,
+    Fish,
+    Powershell,
+}
 
 /// Completes the script for bash: where a file can be given, flags are offered only after a dash, so that bash completes
 /// the name of the file.
@@ -34,7 +52,7 @@ pub(crate) fn run(arguments: &CompletionArguments, output: &Output) -> Result<()
 }
 
 fn script(shell: Shell) -> io::Result<String> {
-    let mut command = args::command();
+    let mut command = command_line::command();
     let name = command.get_name().to_owned();
     let mut script = Vec::new();
     match shell {

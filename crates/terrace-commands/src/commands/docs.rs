@@ -5,29 +5,64 @@ mod check;
 mod links;
 mod preview;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use clap::{Args, Subcommand};
 use terrace_core::model::name::ProviderType;
 use terrace_metadata::Draft;
 
-use crate::args::{DocsCommand, DocsSubject, RegistryArguments};
+use crate::commands::connection::Session;
+use crate::commands::docs::add::DocsAddArguments;
+use crate::commands::docs::preview::DocsPreviewArguments;
 use crate::commands::documentation::{of_module, of_provider, read_schema};
 use crate::commands::publish::module::files_of_module;
 use crate::error::Failure;
-use crate::output::Output;
 use crate::source::documentation::{
     DocumentationFiles, REPOSITORY_PREFIX, has_configuration, is_module, is_provider,
     provider_files,
 };
 
+#[derive(Debug, Subcommand)]
+pub(crate) enum DocsCommand {
+    /// Add documentation to a version, or correct it
+    ///
+    /// The version itself does not change. Its pages state when the documentation has changed.
+    #[command(
+        after_help = "Example: terrace docs add acme/vpc/aws 1.2.3 .\nToken scope: publish:<namespace>, admin:<namespace> or admin"
+    )]
+    Add(DocsAddArguments),
+    /// Check the documentation in a directory, without a registry
+    ///
+    /// Reports everything that "tfplugindocs validate" rejects, and everything that the registry would cut or leave
+    /// out.
+    #[command(after_help = "Example: terrace docs check .")]
+    Check(DocsSubject),
+    /// Show the documentation in a directory in a browser, and again after each change
+    ///
+    /// The pages are those of a registry. They are served to this machine alone.
+    #[command(after_help = "Example: terrace docs preview docs")]
+    Preview(DocsPreviewArguments),
+}
+
+/// A local directory with documentation.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct DocsSubject {
+    /// The directory of a module, or the repository or the docs directory of a provider
+    #[arg(default_value = ".")]
+    pub(crate) dir: PathBuf,
+    /// The type of the provider, such as `widget`. By default that of the directory terraform-provider-<type>
+    #[arg(long = "type", value_name = "TYPE")]
+    pub(crate) provider_type: Option<ProviderType>,
+    /// The output of "terraform providers schema -json" with this provider, to compare the pages with
+    #[arg(long, value_name = "FILE")]
+    pub(crate) schema: Option<PathBuf>,
+}
+
 /// Executes the command.
-pub(crate) fn run(
-    command: &DocsCommand,
-    registry: &RegistryArguments,
-    output: &Output,
-) -> Result<(), Failure> {
+pub(crate) fn run(command: &DocsCommand, session: Session<'_>) -> Result<(), Failure> {
+    let output = session.output;
     match command {
-        DocsCommand::Add(arguments) => add::run(arguments, registry, output),
+        DocsCommand::Add(arguments) => add::run(arguments, session),
         DocsCommand::Check(arguments) => check::run(arguments, output),
         DocsCommand::Preview(arguments) => preview::run(arguments, output),
     }

@@ -1,47 +1,100 @@
 //! `terrace doctor`: finds the faults of a registry, as its clients see it, and of this machine.
 //!
-//! Each group of checks has its own file; `table.rs` lists all of them. A check that needs the result of another one is
-//! skipped if that failed, so that one fault is reported once.
+//! `table.rs` lists all checks. A check that needs the result of another one is skipped if that failed, so that one fault is
+//! reported once.
 
 mod access;
-mod admin;
-mod check;
-mod clocks;
-mod discovery;
+mod connection;
 mod downloads;
-mod edge;
-mod engine;
+mod explain;
+mod finding;
 mod local;
-mod machine;
-mod modules;
-mod oci;
-mod outcome;
-mod providers;
+mod packages;
 mod report;
-mod selection;
+mod stated;
 mod table;
 mod target;
-mod transport;
 
-use check::{Check, Made, Run};
-use engine::Subjects;
-use machine::Machine;
-use outcome::Status;
+use std::time::Duration;
+
+use clap::Args;
+use finding::{Finding, Status};
+use table::{Check, Run};
 use target::Target;
+use terrace_core::model::address::{ModuleAddress, ProviderAddress};
 
-use crate::args::{DoctorArguments, RegistryArguments};
+use crate::args::{ArchiveHostArguments, RegistryArguments, duration};
 use crate::clock::Stopwatch;
-use crate::commands::account;
+use crate::commands::account::{self, AccountArguments};
 use crate::commands::connection::registry_url;
+use crate::credentials::ClientConfiguration;
 use crate::error::{Exit, Failure};
-use crate::http::{BaseUrl, trusts_any};
+use crate::http::{BaseUrl, timed};
 use crate::output::Output;
+use crate::parallel;
 
-/// The registry of a command line.
-struct Named {
-    registry: RegistryArguments,
-    /// Whether the given token belongs to another registry, so that it is not sent.
-    is_token_of_other: bool,
+/// Find what is wrong with a registry, as its clients see it, and with this machine
+///
+/// Without a URL, only this machine is checked. With the token of an administrator, the registry also checks itself. Nothing
+/// is changed. `--explain ID` describes a check.
+#[derive(Debug, Args)]
+#[command(after_help = "Example: terrace doctor https://registry.example.com")]
+pub(crate) struct DoctorArguments {
+    #[command(flatten)]
+    pub(crate) account: AccountArguments,
+
+    /// Make only these checks: IDs such as W1, or letters of groups such as W, separated by commas
+    #[arg(long, value_name = "CHECKS", value_delimiter = ',')]
+    pub(crate) only: Vec<String>,
+
+    /// Leave these checks out
+    #[arg(long, value_name = "CHECKS", value_delimiter = ',')]
+    pub(crate) skip: Vec<String>,
+
+    /// Print what a check is about: the symptom, its cause and its fix. Nothing is checked
+    #[arg(long, value_name = "CHECK")]
+    pub(crate) explain: Option<String>,
+
+    /// End with exit code 1 if there are warnings
+    #[arg(long)]
+    pub(crate) strict: bool,
+
+    /// Download archives of any size, too
+    #[arg(long)]
+    pub(crate) deep: bool,
+
+    /// The time for each request, at most 1h
+    #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = duration::of_request)]
+    pub(crate) timeout: Duration,
+
+    /// The provider to try, instead of the first one that the registry lists
+    #[arg(long, value_name = "NAMESPACE/TYPE", value_parser = provider)]
+    pub(crate) provider: Option<ProviderAddress>,
+
+    /// The module to try, instead of the first one that the registry lists
+    #[arg(long, value_name = "NAMESPACE/NAME/SYSTEM", value_parser = module)]
+    pub(crate) module: Option<ModuleAddress>,
+
+    #[command(flatten)]
+    pub(crate) archive_hosts: ArchiveHostArguments,
+}
+
+fn provider(text: &str) -> Result<ProviderAddress, String> {
+    text.parse().map_err(|error| format!("{error}"))
+}
+
+fn module(text: &str) -> Result<ModuleAddress, String> {
+    ModuleAddress::parse_hosted(text).map_err(|error| format!("{error}"))
+}
+
+/// The number of checks at the same time: most of them wait for the network, and more would look like an attack.
+const CHECKS_AT_ONCE: usize = 6;
+
+/// A check that was made.
+struct Made {
+    check: &'static Check,
+    finding: Finding,
+    took: Duration,
 }
 
 /// Executes the command.
@@ -50,27 +103,25 @@ pub(crate) fn run(
     registry: &RegistryArguments,
     output: &Output,
 ) -> Result<(), Failure> {
+    if let Some(id) = &arguments.explain {
+        let (screen, document) = explain::explained(id)?;
+        output.report(screen, &document);
+        return Ok(());
+    }
     let watch = Stopwatch::start();
-    let checks = selection::selected(arguments)?;
-    let named = named(arguments, registry)?;
-    let url = registry_url(&named.registry)?;
-    require_registry(&checks, url.is_some())?;
-    let machine = Machine::find(output);
-    // Without certificates there is no connection, which L9 reports.
-    let has_certificates = !checks.iter().any(|it| it.id == "L9") || trusts_any();
-    let target = url.clone().filter(|_| has_certificates);
-    let target = target.map(|url| find_target(url, arguments, &named, output));
-    let target = target.transpose()?;
-    let subjects = Subjects {
-        machine: &machine,
-        target: target.as_ref().ok_or(match url {
-            Some(_) => "L9 failed",
-            None => "no registry is named",
-        }),
-    };
-    let made = engine::make(&checks, &subjects, output);
-    let exit = exit(&made, subjects.is_unreachable(), arguments.strict);
-    let url = url.as_ref().map(BaseUrl::as_str);
+    let checks = table::selected(&arguments.only, &arguments.skip)?;
+    let target = target(arguments, registry, output)?;
+    if target.is_none() && checks.iter().all(|it| needs_registry(it)) {
+        return Err(Failure::Usage(
+            "all of these checks need a registry, and none is named: give its URL as the argument, or set TERRACE_URL, \
+             --url or --profile"
+                .to_owned(),
+        ));
+    }
+    let made = make(&checks, target.as_ref(), output);
+    let is_unreachable = target.as_ref().is_some_and(|it| it.reached().is_err());
+    let exit = exit(&made, is_unreachable, arguments.strict);
+    let url = target.as_ref().map(|target| target.base().as_str());
     let subject = match url {
         Some(url) => format!("Checking {url}"),
         None => "Checking this machine; for a registry, give its URL".to_owned(),
@@ -83,8 +134,16 @@ pub(crate) fn run(
     }
 }
 
-/// Returns the arguments for the registry that the command line or the settings name.
-fn named(arguments: &DoctorArguments, registry: &RegistryArguments) -> Result<Named, Failure> {
+fn needs_registry(check: &Check) -> bool {
+    matches!(check.run, Run::Remote(_))
+}
+
+/// Returns the registry that the command line or the settings name, if they do.
+fn target(
+    arguments: &DoctorArguments,
+    registry: &RegistryArguments,
+    output: &Output,
+) -> Result<Option<Target>, Failure> {
     let given = arguments.account.registry.as_deref();
     if given.is_some_and(|text| text.trim().is_empty()) {
         return Err(Failure::Usage(
@@ -92,47 +151,48 @@ fn named(arguments: &DoctorArguments, registry: &RegistryArguments) -> Result<Na
                 .to_owned(),
         ));
     }
-    let has_token = registry.token.is_some();
-    let registry = account::named(&arguments.account, registry);
-    let is_token_of_other = has_token && registry.token.is_none();
-    Ok(Named {
-        registry,
-        is_token_of_other,
-    })
-}
-
-/// Checks that there is a registry if all checks need one.
-fn require_registry(checks: &[&'static Check], is_named: bool) -> Result<(), Failure> {
-    match is_named || !checks.iter().all(|it| needs_registry(it)) {
-        true => Ok(()),
-        false => Err(Failure::Usage(
-            "all of these checks need a registry, and none is named: give its URL as the argument, or set TERRACE_URL, \
-             --url or --profile"
-                .to_owned(),
-        )),
-    }
-}
-
-fn needs_registry(check: &Check) -> bool {
-    matches!(check.run, Run::Remote(_))
-}
-
-fn find_target(
-    url: BaseUrl,
-    arguments: &DoctorArguments,
-    named: &Named,
-    output: &Output,
-) -> Result<Target, Failure> {
-    let mut target = Target::new(url, arguments, &named.registry, output)?;
-    if named.is_token_of_other && !target.has_token() {
+    let named = account::named(&arguments.account, registry);
+    let Some(url): Option<BaseUrl> = registry_url(&named)? else {
+        return Ok(None);
+    };
+    let mut target = Target::new(url, arguments, &named, output)?;
+    if registry.token.is_some() && named.token.is_none() && !target.has_token() {
         target.tokenless = "TERRACE_TOKEN is sent to the registry in TERRACE_URL only".to_owned();
     }
-    Ok(target)
+    Ok(Some(target))
+}
+
+/// Makes the checks in parallel. Returns them in the same order.
+fn make(checks: &[&'static Check], target: Option<&Target>, output: &Output) -> Vec<Made> {
+    let configuration = ClientConfiguration::find();
+    let files = configuration.files.len();
+    output.detail(&format!("read {files} files of terraform and tofu"));
+    let progress = output.counter(checks.len());
+    let is_unreachable = target.is_some_and(|it| it.reached().is_err());
+    parallel::map(checks, CHECKS_AT_ONCE, |check| {
+        progress.begin(check.title);
+        let (judged, took) = timed(|| match (check.run, target) {
+            (Run::Local(run), target) => run(&configuration, target),
+            (Run::Remote(_), None) => Err(Finding::skip("no registry is named")),
+            // The checks of the connection explain it.
+            (Run::Remote(_), Some(_)) if is_unreachable && check.group() != "T" => {
+                Err(Finding::skip("the registry cannot be reached"))
+            }
+            (Run::Remote(run), Some(target)) => run(target),
+        });
+        progress.advance();
+        let finding = judged.map_or_else(|it| it.seen_by(check.id), Finding::pass);
+        Made {
+            check,
+            finding,
+            took,
+        }
+    })
 }
 
 /// Returns how the command ends. A registry that cannot be reached prevents every check that needs one, whichever are chosen.
 fn exit(made: &[Made], is_unreachable: bool, is_strict: bool) -> Exit {
-    let worst = made.iter().map(|made| made.outcome.status).max();
+    let worst = made.iter().map(|made| made.finding.status).max();
     match worst {
         _ if is_unreachable && made.iter().any(|it| needs_registry(it.check)) => Exit::Unavailable,
         Some(Status::Fail) => Exit::Rejected,

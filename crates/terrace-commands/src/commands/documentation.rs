@@ -1,5 +1,7 @@
 //! Documentation: extracted from files, described to its publisher, and packed for the registry.
 
+mod attachments;
+
 use std::fs::File;
 use std::io::{Read as _, Write as _};
 use std::path::Path;
@@ -34,7 +36,10 @@ pub(crate) struct Terms {
 
 /// Extracts the documentation of a module, without packing it.
 pub(crate) fn of_module(files: &DocumentationFiles) -> Draft {
-    module_details(&files.sources())
+    let sources = files.sources();
+    let mut draft = module_details(&sources);
+    attachments::attach(&mut draft, &sources);
+    draft
 }
 
 /// Extracts the documentation of a provider, without packing it.

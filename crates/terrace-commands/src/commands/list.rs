@@ -1,16 +1,49 @@
-//! `terrace list`.
+//! `terrace list`, and the list of what uses a package.
 
+use clap::Args;
+use terrace_core::api::details::ListedPackage;
 use terrace_core::model::owner::Owner;
+use terrace_core::model::package::Package;
+use terrace_core::search::SearchKind;
 
 use super::connection::connect_reader;
-use crate::args::{ListArguments, RegistryArguments};
+use crate::args::owner;
+use crate::args::{PageArguments, RegistryArguments};
+use crate::commands::search::RECENT;
 use crate::error::Failure;
 use crate::output::{Column, Output, Screen, Table, plural, shown};
-use crate::registry::catalog::{NamespaceLine, PackageLine};
 use crate::registry::client::{Answer, Client, PageQuery};
+
+/// List the namespaces of a registry, or the packages of a namespace
+///
+/// The list is whole, unless --limit is given. With --json, it is one page of the registry's own JSON.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example: terrace list acme\nToken scope: read:<namespace> or read, if the registry requires a token for reads"
+)]
+pub(crate) struct ListArguments {
+    /// The namespace, or <hostname>/<namespace> for mirrored packages. Without it, the namespaces are listed
+    #[arg(value_parser = owner)]
+    pub(crate) namespace: Option<Owner>,
+    /// Only packages of this kind: module or provider
+    #[arg(long, requires = "namespace", value_parser = package_kind)]
+    pub(crate) kind: Option<String>,
+    #[command(flatten)]
+    pub(crate) page: PageArguments,
+}
+
+fn package_kind(text: &str) -> Result<String, String> {
+    match text.parse() {
+        Ok(SearchKind::Module | SearchKind::Provider) => Ok(text.to_owned()),
+        _ => Err("it is neither module nor provider".to_owned()),
+    }
+}
 
 /// The number of lines that the registry returns at once, at most.
 const MOST_LINES: u32 = 100;
+
+/// Number of packages that a warning names, which is a line or two.
+const SHOWN_CALLERS: u32 = 10;
 
 /// Executes the command.
 pub(crate) fn run(
@@ -40,20 +73,15 @@ fn namespaces(client: &Client<'_>, query: PageQuery, output: &Output) -> Result<
         Column::whole("MODULES"),
         Column::whole("PROVIDERS"),
     ]);
-    for NamespaceLine {
-        namespace,
-        modules,
-        providers,
-    } in &list.lines
-    {
+    for line in &list.lines {
         table.row([
-            namespace.clone(),
-            shown(modules.as_ref()),
-            shown(providers.as_ref()),
+            line.namespace.clone(),
+            line.modules.to_string(),
+            line.providers.to_string(),
         ]);
     }
     let none = format!(
-        "there are no namespaces at {} that you may see",
+        "there are no namespaces at {} yet, or none that you may see; {RECENT}",
         client.url()
     );
     list.print(&table, &none, "namespace", output);
@@ -70,6 +98,63 @@ fn packages(
         let Answer { value, text } = client.packages(owner, query)?;
         Ok((value.packages, value.next, text))
     })?;
+    let none = format!("{owner} has no packages that you may see");
+    let table = package_table(&list.lines);
+    list.print(&table, &none, "package", output);
+    Ok(())
+}
+
+/// Lists the packages whose newest documented version uses a package.
+pub(super) fn used_by(
+    client: &Client<'_>,
+    package: &Package,
+    output: &Output,
+) -> Result<(), Failure> {
+    let list = List::read(PageQuery::default(), output, |query| {
+        let Answer { value, text } = client.used_by(package, query)?;
+        Ok((value.packages, value.next, text))
+    })?;
+    let none = format!(
+        "the newest documented version of no module that you may see uses {}",
+        package.address()
+    );
+    let table = package_table(&list.lines);
+    list.print(&table, &none, "package", output);
+    Ok(())
+}
+
+/// Names the packages that a change of a package affects, before it. Not knowing them prevents no change.
+pub(super) fn warn_of_callers(client: &Client<'_>, package: &Package, output: &Output) {
+    let query = PageQuery {
+        limit: Some(SHOWN_CALLERS),
+        ..PageQuery::default()
+    };
+    let address = package.address();
+    let page = match client.used_by(package, &query) {
+        Ok(Answer { value, .. }) => value,
+        Err(failure) => {
+            return output.warning(&format!("what uses {address} is unknown: {failure}"));
+        }
+    };
+    let callers = page.packages.iter().map(|it| it.package.address.as_str());
+    let callers: Vec<&str> = callers.collect();
+    if callers.is_empty() {
+        return;
+    }
+    let more = match page.next {
+        Some(_) => format!(
+            ", and others that {} lists",
+            output.command(format!("show {address} --used-by"))
+        ),
+        None => String::new(),
+    };
+    let callers = callers.join(", ");
+    output.warning(&format!(
+        "{address} is used by the newest versions of {callers}{more}; older versions were not looked at"
+    ));
+}
+
+fn package_table(lines: &[ListedPackage]) -> Table {
     let mut table = Table::new([
         Column::whole("PACKAGE"),
         Column::left_out(2, "KIND"),
@@ -79,29 +164,23 @@ fn packages(
         Column::status("STATUS"),
         Column::cut("DESCRIPTION"),
     ]);
-    for package in &list.lines {
-        let PackageLine {
-            kind,
-            address,
-            latest,
-            versions,
-            published_at,
-            state,
-            description,
-        } = package;
+    for line in lines {
         table.row([
-            address.clone(),
-            kind.clone(),
-            shown(latest.as_ref()),
-            shown(versions.as_ref()),
-            shown(published_at.as_ref()),
-            shown(state.as_ref()),
-            shown(description.as_ref()),
+            line.package.address.clone(),
+            line.package.kind.to_string(),
+            line.latest.to_string(),
+            line.versions.to_string(),
+            shown(line.published_at.as_deref().map(date)),
+            shown(line.state),
+            line.description.clone(),
         ]);
     }
-    let none = format!("{owner} has no packages that you may see");
-    list.print(&table, &none, "package", output);
-    Ok(())
+    table
+}
+
+/// Returns the date of a time in RFC 3339.
+pub(super) fn date(time: &str) -> &str {
+    time.split('T').next().unwrap_or_default()
 }
 
 /// The lines of a list.

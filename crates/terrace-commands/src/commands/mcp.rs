@@ -7,13 +7,10 @@ use std::io::{BufRead, Read as _, Write};
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use terrace_core::mcp::MCP_BODY_BYTES;
-use terrace_core::mcp::mcp_name_header;
+use terrace_core::mcp::{MCP_BODY_BYTES, mcp_name_header};
 
-use super::connection::connect_reader;
-use crate::args::RegistryArguments;
+use crate::commands::connection::Session;
 use crate::error::Failure;
-use crate::output::Output;
 use crate::registry::client::{Client, McpHeaders};
 
 /// The longest line that is read, in bytes: the registry accepts no longer message, and a line may have spaces.
@@ -37,8 +34,8 @@ struct Message {
 }
 
 /// Executes the command: until standard input ends.
-pub(crate) fn run(registry: &RegistryArguments, output: &Output) -> Result<(), Failure> {
-    let client = connect_reader(registry, output)?;
+pub(crate) fn run(session: Session<'_>) -> Result<(), Failure> {
+    let client = session.connect_reader()?;
     let (input, out) = (std::io::stdin().lock(), std::io::stdout().lock());
     serve(&client, input, out).map_err(|cause| {
         Failure::Unexpected(format!("the connection to the assistant failed: {cause}"))

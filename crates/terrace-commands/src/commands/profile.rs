@@ -1,11 +1,20 @@
 //! `terrace profile`, and the choice of a profile for a command.
 
+use clap::Subcommand;
 use serde_json::{Value, json};
 
-use crate::args::{Command, ProfileCommand, RegistryArguments};
+use crate::args::RegistryArguments;
+use crate::commands::Command;
 use crate::error::Failure;
 use crate::output::{Column, Output, Screen, Table};
 use crate::profile::{self, Profiles};
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ProfileCommand {
+    /// List the profiles in the configuration file
+    #[command(after_help = "Example: terrace profile list")]
+    List,
+}
 
 /// Executes the command.
 pub(crate) fn run(

@@ -2,15 +2,73 @@
 
 mod show;
 
+use clap::{Args, Subcommand};
 use terrace_core::api::admin::StatusBody;
 use terrace_core::model::package::Package;
-use terrace_core::model::status::StatusDocument;
+use terrace_core::model::status::{Reason, StatusDocument};
 
 use super::connection::connect;
-use crate::args::{PackageSpec, RegistryArguments, ReleaseCommand, StatusArguments};
+use super::list::warn_of_callers;
+use crate::args::{PackageSpec, RegistryArguments};
 use crate::error::Failure;
 use crate::output::{Output, with_times};
 use crate::registry::client::Client;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ReleaseCommand {
+    /// Warn the users of a package or a version, because something else is better
+    ///
+    /// It stays available. For a provider, both clients print the reason on every init; for a module
+    /// they print nothing.
+    #[command(
+        after_help = "Example: terrace release deprecate acme/widget --reason 'use acme/gadget instead'\nToken scope: publish:<namespace>, admin:<namespace> or admin"
+    )]
+    Deprecate(StatusArguments),
+    /// Warn the users of a version that should not have been published
+    ///
+    /// The version stays available, because lock files that contain it would break otherwise. The reason, which
+    /// both clients print for a provider, should name the version to use instead.
+    #[command(
+        after_help = "Example: terrace release withdraw acme/widget@1.2.0 --reason 'deletes tags: use 1.2.1'\nToken scope: publish:<namespace>, admin:<namespace> or admin"
+    )]
+    Withdraw(StatusArguments),
+    /// Block a version, so that it can no longer be installed
+    ///
+    /// The version disappears from all lists, and requests for it get status 410 with the reason. This includes
+    /// users who have it in a lock file.
+    #[command(
+        after_help = "Example: terrace release revoke acme/widget@1.2.0 --reason 'contains a credential'\nToken scope: admin:<namespace> or admin"
+    )]
+    Revoke(StatusArguments),
+    /// Undo a deprecation, withdrawal or revocation
+    ///
+    /// Undoing a revocation requires the scope admin:<namespace> or admin.
+    #[command(
+        after_help = "Example: terrace release restore acme/widget@1.2.0 --reason 'deprecated by mistake'\nToken scope: publish:<namespace>, admin:<namespace> or admin; for a revocation, admin:<namespace> or admin"
+    )]
+    Restore(StatusArguments),
+    /// Show the versions of a package with the status that clients see, or one of them
+    ///
+    /// A version is also revoked if the key that signed it is.
+    #[command(
+        after_help = "Example: terrace release show acme/widget\nToken scope: publish:<namespace>, admin:<namespace> or admin"
+    )]
+    Show {
+        /// The package: <namespace>/<type> for a provider, <namespace>/<name>/<system> for a module,
+        /// after <hostname>/ if it is mirrored; followed by @<version> for one version
+        address: PackageSpec,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct StatusArguments {
+    /// The package: <namespace>/<type> for a provider, <namespace>/<name>/<system> for a module,
+    /// after <hostname>/ if it is mirrored; followed by @<version> for one version
+    pub(crate) address: PackageSpec,
+    /// The reason: one line, which users read
+    #[arg(long)]
+    pub(crate) reason: Reason,
+}
 
 /// The start of the reason for which a version is revoked together with its signing key.
 const BY_KEY: &str = "its signing key ";
@@ -60,6 +118,9 @@ fn set_status(
     };
     let client = connect(registry, output)?;
     let spec = &address.at(&client.host())?;
+    if matches!(state, "deprecated" | "revoked") {
+        warn_of_callers(&client, &spec.package, output);
+    }
     let statuses = client.set_status(&spec.package, spec.version.as_ref(), &body);
     let statuses = statuses.map_err(|failure| match failure {
         Failure::Missing(message) => Failure::Missing(with_hint(message, &spec.package)),

@@ -1,54 +1,189 @@
 //! `terrace trust` and `terrace role`: rules that are stored in the registry.
 
+use std::str::FromStr;
+
+use clap::{ArgGroup, Args, Subcommand};
 use serde_json::{Map, Value, json};
 use terrace_core::api::admin::{RuleAnswer, RuleBody};
+use terrace_core::auth::access::Scope;
 use terrace_core::auth::oidc::{RuleKind, StoredRule};
 use terrace_core::model::rule_id::RuleId;
 
-use crate::args::{
-    RegistryArguments, RoleAddArguments, RoleCommand, RuleArguments, RuleListArguments,
-    TrustAddArguments, TrustCommand,
-};
-use crate::commands::connection::connect;
+use crate::commands::connection::Session;
 use crate::commands::person::Belongings;
 use crate::commands::token::all_tokens;
 use crate::error::Failure;
-use crate::output::{Column, Output, Screen, Table};
+use crate::output::{Column, Screen, Table};
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum TrustCommand {
+    /// Let CI jobs publish with the token of their CI
+    ///
+    /// The rule takes effect within a minute, beside those in TERRACE_TRUSTED_PUBLISHERS. It stays when the token of its
+    /// creator ends.
+    #[command(
+        after_help = "Example: terrace trust add --scope publish:acme --github acme/infra --ref 'refs/tags/*'\nToken scope: admin:<namespace> or admin"
+    )]
+    Add(TrustAddArguments),
+    /// List the rules for CI jobs that are stored in the registry
+    #[command(after_help = "Example: terrace trust list\nToken scope: admin:<namespace> or admin")]
+    List(RuleListArguments),
+    /// Remove rules for CI jobs; they grant nothing any more within a minute
+    #[command(
+        after_help = "Example: terrace trust remove 7f3a9c2e51b04d68\nToken scope: admin:<namespace> or admin"
+    )]
+    Remove(RuleRemoveArguments),
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum RoleCommand {
+    /// Grant scopes to people who sign in
+    ///
+    /// The rule takes effect within a minute, beside those in TERRACE_LOGIN_RULES. It stays when the token of its creator
+    /// ends.
+    #[command(
+        after_help = "Example: terrace role add --scope read --claim groups=platform\nToken scope: admin:<namespace> or admin"
+    )]
+    Add(RoleAddArguments),
+    /// List the rules for sign-in that are stored in the registry
+    #[command(after_help = "Example: terrace role list\nToken scope: admin:<namespace> or admin")]
+    List(RuleListArguments),
+    /// Remove rules for sign-in; they grant nothing any more within a minute
+    ///
+    /// Tokens that people got before stay valid: terrace token revoke --of PERSON.
+    #[command(
+        after_help = "Example: terrace role remove 7f3a9c2e51b04d68\nToken scope: admin:<namespace> or admin"
+    )]
+    Remove(RuleRemoveArguments),
+}
+
+/// Arguments that all rules have.
+#[derive(Debug, Args)]
+pub(crate) struct RuleArguments {
+    /// A permission that the rule grants: read, read:<namespace>, publish:<namespace>, admin:<namespace>, backup, or for people admin;
+    /// may be given several times
+    #[arg(long = "scope", value_name = "SCOPE", required = true)]
+    pub(crate) scopes: Vec<Scope>,
+    /// A claim that the token must have, with a pattern for its value, in which * stands for anything but a slash; may be
+    /// given several times
+    #[arg(long = "claim", value_name = "NAME=VALUE")]
+    pub(crate) claims: Vec<RequiredClaim>,
+    /// Print the rule, and send nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(
+    group(ArgGroup::new("jobs").args(["github", "gitlab", "issuer"]).multiple(true).required(true)),
+    // That of clap shows --issuer as an alternative to the other two.
+    override_usage = "terrace trust add [OPTIONS] --scope <SCOPE> [--github <OWNER[/REPOSITORY]> | --gitlab <GROUP[/PROJECT]>] \
+                      [--issuer <URL>]"
+)]
+pub(crate) struct TrustAddArguments {
+    #[command(flatten)]
+    pub(crate) rule: RuleArguments,
+    /// The repository on GitHub whose jobs are trusted, or its owner for all of the owner's repositories
+    #[arg(long, value_name = "OWNER[/REPOSITORY]", conflicts_with = "gitlab")]
+    pub(crate) github: Option<String>,
+    /// The project on GitLab whose jobs are trusted, or its group for the projects directly in it
+    #[arg(long, value_name = "GROUP[/PROJECT]")]
+    pub(crate) gitlab: Option<String>,
+    /// The issuer of the tokens, if it is neither github.com nor gitlab.com; with --github or --gitlab that of another
+    /// server, such as https://gitlab.acme.example
+    #[arg(long, value_name = "URL")]
+    pub(crate) issuer: Option<String>,
+    /// The Git reference that the job must run for, such as 'refs/tags/*' or refs/heads/main
+    #[arg(long = "ref", value_name = "PATTERN")]
+    pub(crate) reference: Option<String>,
+    /// The deployment environment that the job must run in
+    #[arg(long, value_name = "NAME")]
+    pub(crate) environment: Option<String>,
+    /// The audience of the tokens, if it is not the URL of the registry
+    #[arg(long, value_name = "AUDIENCE")]
+    pub(crate) audience: Option<String>,
+    /// State that the claims of another issuer than GitHub and GitLab identify the trusted jobs, though `sub` is not among
+    /// them
+    #[arg(long)]
+    pub(crate) identifies: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(group(ArgGroup::new("people").args(["claims", "email", "domain"]).multiple(true).required(true)))]
+pub(crate) struct RoleAddArguments {
+    #[command(flatten)]
+    pub(crate) rule: RuleArguments,
+    /// The verified e-mail address of the person
+    #[arg(long, value_name = "ADDRESS", conflicts_with = "domain")]
+    pub(crate) email: Option<String>,
+    /// The domain of the verified e-mail addresses of the people
+    #[arg(long, value_name = "DOMAIN")]
+    pub(crate) domain: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RuleListArguments {
+    /// List only the rules that a person, or a token that the person created, has added, and those that grant the person
+    /// something by name
+    #[arg(long, value_name = "PERSON")]
+    pub(crate) of: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RuleRemoveArguments {
+    /// The IDs of the rules, as in the list
+    #[arg(required = true)]
+    pub(crate) ids: Vec<RuleId>,
+}
+
+/// A claim with a pattern for its value. The registry's own rules decide whether they are valid.
+#[derive(Debug, Clone)]
+pub(crate) struct RequiredClaim {
+    pub(crate) name: String,
+    pub(crate) pattern: String,
+}
+
+impl FromStr for RequiredClaim {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.split_once('=') {
+            Some((name, pattern)) if !name.is_empty() => Ok(Self {
+                name: name.to_owned(),
+                pattern: pattern.to_owned(),
+            }),
+            _ => Err("it must be NAME=VALUE, such as groups=platform".to_owned()),
+        }
+    }
+}
 
 const GITHUB: &str = "https://token.actions.githubusercontent.com";
+
 const GITLAB: &str = "https://gitlab.com";
 
 /// Executes `terrace trust`.
-pub(crate) fn trust(
-    command: &TrustCommand,
-    registry: &RegistryArguments,
-    output: &Output,
-) -> Result<(), Failure> {
+pub(crate) fn trust(command: &TrustCommand, session: Session<'_>) -> Result<(), Failure> {
     let kind = RuleKind::Trust;
     match command {
         TrustCommand::Add(arguments) => {
             let rule = trusted(arguments)?;
-            add(kind, rule, arguments.rule.dry_run, registry, output)
+            add(kind, rule, arguments.rule.dry_run, session)
         }
-        TrustCommand::List(arguments) => list(kind, arguments, registry, output),
-        TrustCommand::Remove(arguments) => remove(kind, &arguments.ids, registry, output),
+        TrustCommand::List(arguments) => list(kind, arguments, session),
+        TrustCommand::Remove(arguments) => remove(kind, &arguments.ids, session),
     }
 }
 
 /// Executes `terrace role`.
-pub(crate) fn role(
-    command: &RoleCommand,
-    registry: &RegistryArguments,
-    output: &Output,
-) -> Result<(), Failure> {
+pub(crate) fn role(command: &RoleCommand, session: Session<'_>) -> Result<(), Failure> {
     let kind = RuleKind::Role;
     match command {
         RoleCommand::Add(arguments) => {
             let rule = granted(arguments)?;
-            add(kind, rule, arguments.rule.dry_run, registry, output)
+            add(kind, rule, arguments.rule.dry_run, session)
         }
-        RoleCommand::List(arguments) => list(kind, arguments, registry, output),
-        RoleCommand::Remove(arguments) => remove(kind, &arguments.ids, registry, output),
+        RoleCommand::List(arguments) => list(kind, arguments, session),
+        RoleCommand::Remove(arguments) => remove(kind, &arguments.ids, session),
     }
 }
 
@@ -64,37 +199,42 @@ fn trusted(arguments: &TrustAddArguments) -> Result<Value, Failure> {
         audience,
         identifies,
     } = arguments;
-    match issuer {
-        None => {
-            check_server("--github", github.as_deref(), "github.com")?;
-            check_server("--gitlab", gitlab.as_deref(), "gitlab.com")?;
-        }
-        Some(issuer) if github.is_some() => check_issuer("--github", issuer)?,
-        Some(issuer) if gitlab.is_some() => check_issuer("--gitlab", issuer)?,
-        Some(_) => {}
-    }
     let mut claims = Claims::default();
-    let default = match (github, gitlab) {
-        (Some(name), _) => {
-            let claim = if name.contains('/') {
-                "repository"
-            } else {
-                "repository_owner"
-            };
-            claims.add(claim, name)?;
-            GITHUB
+    let systems = [
+        (
+            github,
+            "--github",
+            ["repository_owner", "repository"],
+            GITHUB,
+        ),
+        (
+            gitlab,
+            "--gitlab",
+            ["namespace_path", "project_path"],
+            GITLAB,
+        ),
+    ];
+    let mut default = "";
+    for (name, option, [of_owner, of_repository], its_issuer) in systems {
+        let Some(name) = name else { continue };
+        // The name alone, of a repository on a server of its own, would trust another one on the public server.
+        if name.contains([':', '@']) {
+            return Err(Failure::Usage(format!(
+                "{option} is {name:?}: write the path alone, such as acme/infra; for another server than the public one, --issuer \
+                 names the issuer of its tokens"
+            )));
         }
-        (None, Some(name)) => {
-            let claim = if name.contains('/') {
-                "project_path"
-            } else {
-                "namespace_path"
-            };
-            claims.add(claim, name)?;
-            GITLAB
+        if let Some(issuer) = issuer {
+            check_issuer(option, issuer)?;
         }
-        (None, None) => "",
-    };
+        let claim = if name.contains('/') {
+            of_repository
+        } else {
+            of_owner
+        };
+        claims.add(claim, name)?;
+        default = its_issuer;
+    }
     if let Some(reference) = reference {
         // GitLab's `ref` is the name of the branch or tag alone.
         let is_path = gitlab.is_some() && reference.starts_with("refs/");
@@ -115,35 +255,17 @@ fn trusted(arguments: &TrustAddArguments) -> Result<Value, Failure> {
     Ok(Value::Object(members))
 }
 
-/// Refuses the URL of a repository on a server of its own, because the name alone would trust another one on the public server.
-fn check_server(option: &str, name: Option<&str>, public: &str) -> Result<(), Failure> {
-    let Some((name, (host, path))) = name.and_then(|name| Some((name, server_and_path(name)?)))
-    else {
-        return Ok(());
-    };
-    let host = host.to_ascii_lowercase();
-    if host == public || host.strip_prefix("www.") == Some(public) {
-        return Ok(());
-    }
-    let issuer = issuer_of(option, &host);
-    Err(Failure::Usage(format!(
-        "{option} is {name:?}: {option} alone trusts jobs of {public}; for those of {host} name the issuer of their tokens, \
-         too: {option} {path} --issuer {issuer}"
-    )))
-}
-
-/// Returns the issuer of the tokens of a server.
-fn issuer_of(option: &str, host: &str) -> String {
-    match (option, host) {
-        ("--github", "github.com" | "www.github.com" | "token.actions.githubusercontent.com") => {
+/// Returns the issuer of the tokens of a server of GitHub.
+fn issuer_of(host: &str) -> String {
+    match host {
+        "github.com" | "www.github.com" | "token.actions.githubusercontent.com" => {
             GITHUB.to_owned()
         }
-        ("--github", _) if host.ends_with(".ghe.com") => {
+        _ if host.ends_with(".ghe.com") => {
             let host = host.strip_prefix("token.actions.").unwrap_or(host);
             format!("https://token.actions.{host}")
         }
-        ("--github", _) => format!("https://{host}/_services/token"),
-        _ => format!("https://{host}"),
+        _ => format!("https://{host}/_services/token"),
     }
 }
 
@@ -155,7 +277,7 @@ fn check_issuer(option: &str, issuer: &str) -> Result<(), Failure> {
     };
     let host = rest.split('/').next().unwrap_or_default();
     let right = match option {
-        "--github" => issuer_of(option, &host.to_ascii_lowercase()),
+        "--github" => issuer_of(&host.to_ascii_lowercase()),
         _ => issuer.trim_end_matches('/').to_owned(),
     };
     let is_right = match issuer.strip_prefix(&right) {
@@ -169,23 +291,6 @@ fn check_issuer(option: &str, issuer: &str) -> Result<(), Failure> {
     Err(Failure::Usage(format!(
         "--issuer is {issuer:?}, which no token of {option} has: write --issuer {right}"
     )))
-}
-
-/// Returns the host, with its port, and the path of a repository that is given as a URL or as an address of Git.
-fn server_and_path(name: &str) -> Option<(&str, &str)> {
-    let (host, path) = match name.split_once("://") {
-        Some((_, rest)) => rest.split_once('/')?,
-        // `git@gitlab.acme.example:infra/vpc.git`
-        None => name
-            .split_once(':')
-            .filter(|(host, _)| host.contains('@'))?,
-    };
-    let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
-    let path = path.split(['?', '#']).next().unwrap_or_default();
-    // GitLab's pages of a project are below `/-/`.
-    let path = path.split("/-/").next().unwrap_or_default();
-    let path = path.trim_matches('/');
-    Some((host, path.strip_suffix(".git").unwrap_or(path)))
 }
 
 /// Returns the rule for people that the arguments describe.
@@ -239,17 +344,10 @@ fn members(rule: &RuleArguments, mut claims: Claims) -> Result<Map<String, Value
 }
 
 /// Checks a rule, and adds it or prints it.
-fn add(
-    kind: RuleKind,
-    rule: Value,
-    is_dry: bool,
-    registry: &RegistryArguments,
-    output: &Output,
-) -> Result<(), Failure> {
+fn add(kind: RuleKind, rule: Value, is_dry: bool, session: Session<'_>) -> Result<(), Failure> {
+    let output = session.output;
     let parsed = StoredRule::parse(kind, &rule.to_string());
     let parsed = parsed.map_err(|error| Failure::refused(error.to_string()))?;
-    let checked = parsed.check();
-    checked.map_err(|error| Failure::Usage(error.to_string()))?;
     if is_dry {
         for warning in parsed.warnings() {
             output.warning(&warning);
@@ -262,7 +360,7 @@ fn add(
         return Ok(());
     }
     let body = RuleBody { kind, rule };
-    let added = connect(registry, output)?.add_rule(&body)?;
+    let added = session.connect()?.add_rule(&body)?;
     for warning in &added.warnings {
         output.warning(warning);
     }
@@ -279,10 +377,10 @@ fn add(
 fn list(
     kind: RuleKind,
     arguments: &RuleListArguments,
-    registry: &RegistryArguments,
-    output: &Output,
+    session: Session<'_>,
 ) -> Result<(), Failure> {
-    let client = connect(registry, output)?;
+    let output = session.output;
+    let client = session.connect()?;
     let mut rules = client.rules()?;
     rules.retain(|rule| rule.kind == kind);
     if let Some(person) = &arguments.of {
@@ -320,13 +418,9 @@ fn list(
     Ok(())
 }
 
-fn remove(
-    kind: RuleKind,
-    ids: &[RuleId],
-    registry: &RegistryArguments,
-    output: &Output,
-) -> Result<(), Failure> {
-    let client = connect(registry, output)?;
+fn remove(kind: RuleKind, ids: &[RuleId], session: Session<'_>) -> Result<(), Failure> {
+    let output = session.output;
+    let client = session.connect()?;
     check_kind(kind, ids, &client.rules()?)?;
     for id in ids {
         client.remove_rule(*id)?;
@@ -363,7 +457,7 @@ fn of_another_kind(rule: &RuleAnswer) -> String {
             let providers = rule.rule.get("providers").and_then(Value::as_str);
             let providers = providers.unwrap_or("HOSTNAME/NAMESPACE");
             (
-                "a block of mirrored providers",
+                "a block of mirrored packages",
                 format!("terrace mirror unblock {providers}"),
             )
         }
@@ -411,36 +505,22 @@ fn scopes(answer: &RuleAnswer) -> String {
 #[cfg(test)]
 #[test]
 fn an_issuer_is_one_that_tokens_of_the_system_have() {
+    let (corp, hub) = ("https://github.corp.example", "--github");
+    let service = format!("{corp}/_services/token");
     for (option, issuer, right) in [
-        ("--github", GITHUB, None),
-        (
-            "--github",
-            "https://token.actions.githubusercontent.com/acme",
-            None,
-        ),
-        ("--github", "https://token.actions.acme.ghe.com", None),
-        (
-            "--github",
-            "https://github.corp.example/_services/token",
-            None,
-        ),
+        (hub, GITHUB, None),
+        (hub, &*format!("{GITHUB}/acme"), None),
+        (hub, "https://token.actions.acme.ghe.com", None),
+        (hub, &service, None),
         ("--gitlab", "https://git.corp.example/gitlab", None),
+        (hub, &format!("{GITHUB}/"), Some(GITHUB)),
+        (hub, "https://github.com", Some(GITHUB)),
         (
-            "--github",
-            "https://token.actions.githubusercontent.com/",
-            Some(GITHUB),
-        ),
-        ("--github", "https://github.com", Some(GITHUB)),
-        (
-            "--github",
+            hub,
             "https://acme.ghe.com",
             Some("https://token.actions.acme.ghe.com"),
         ),
-        (
-            "--github",
-            "https://github.corp.example",
-            Some("https://github.corp.example/_services/token"),
-        ),
+        (hub, corp, Some(&service)),
         (
             "--gitlab",
             "https://gitlab.com/",
@@ -450,9 +530,10 @@ fn an_issuer_is_one_that_tokens_of_the_system_have() {
         let message = check_issuer(option, issuer).err().map(|it| it.to_string());
         let advice = right.map(|right| format!(": write --issuer {right}"));
         assert_eq!(message.is_some(), advice.is_some(), "{issuer}");
-        let ends = message
-            .zip(advice)
-            .is_none_or(|(message, advice)| message.ends_with(&advice));
-        assert!(ends, "{issuer}");
+        let both = message.zip(advice);
+        assert!(
+            both.is_none_or(|(message, advice)| message.ends_with(&advice)),
+            "{issuer}"
+        );
     }
 }

@@ -2,17 +2,64 @@
 
 mod module;
 mod provider;
+mod summary;
 
+use std::str::FromStr;
+
+use clap::Args;
+use terrace_core::api::details::{DocumentationSummary, PackageDetails, VersionDetails};
 use terrace_core::model::package::Package;
-use terrace_core::model::version::Version;
+use terrace_core::model::version::{Version, VersionError};
 
 use super::connection::connect_reader;
+use super::list::{self, date};
 use super::release::with_hint;
-use crate::args::{PackageSpec, RegistryArguments, ShowArguments, VersionChoice};
+use crate::args::{PackageSpec, RegistryArguments};
 use crate::error::Failure;
 use crate::output::{Column, Output, Screen, Table, shown};
-use crate::registry::catalog::{Documentation, PackageDetails, VersionDetails, VersionLine};
 use crate::registry::client::{Answer, Client};
+
+/// Show a summary of a package, its versions, or everything about one version
+///
+/// With --json, the registry's own JSON is printed: that of the package, or of the version that is given.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example: terrace show acme/vpc/aws\nExample: terrace show acme/vpc/aws 1.2.0 --inputs\nToken scope: read:<namespace> or read, if the registry requires a token for reads"
+)]
+pub(crate) struct ShowArguments {
+    /// The package: <namespace>/<type> for a provider, <namespace>/<name>/<system> for a module,
+    /// after <hostname>/ if it is mirrored; @<version> may follow
+    pub(crate) address: PackageSpec,
+    /// The version, or `latest`, of which everything is shown
+    pub(crate) version: Option<VersionChoice>,
+    /// Show all inputs of a module, of the newest version unless another is given
+    #[arg(long)]
+    pub(crate) inputs: bool,
+    /// List all versions
+    #[arg(long, conflicts_with_all = ["inputs", "version"])]
+    pub(crate) versions: bool,
+    /// List the modules whose newest documented version uses the package
+    #[arg(long, conflicts_with_all = ["inputs", "version", "versions"])]
+    pub(crate) used_by: bool,
+}
+
+/// A version, or the newest one that can be installed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum VersionChoice {
+    Latest,
+    Exact(Version),
+}
+
+impl FromStr for VersionChoice {
+    type Err = VersionError;
+
+    fn from_str(text: &str) -> Result<Self, VersionError> {
+        match text {
+            "latest" => Ok(Self::Latest),
+            text => text.parse().map(Self::Exact),
+        }
+    }
+}
 
 /// Executes the command.
 pub(crate) fn run(
@@ -23,11 +70,18 @@ pub(crate) fn run(
     let version = choice(arguments)?;
     let client = connect_reader(registry, output)?;
     let PackageSpec { package, .. } = &arguments.address.at(&client.host())?;
+    if arguments.used_by {
+        return list::used_by(&client, package, output);
+    }
+    let version = match version {
+        Some(VersionChoice::Latest) => Some(newest(&client.package(package)?.value)?.clone()),
+        Some(VersionChoice::Exact(version)) => Some(version),
+        None => None,
+    };
     let shown = match version {
-        None => versions(&client, package, output),
-        Some(VersionChoice::Exact(version)) => one_version(&client, package, &version, output),
-        Some(VersionChoice::Latest) => newest(&client, package)
-            .and_then(|version| one_version(&client, package, &version, output)),
+        Some(version) if arguments.inputs => inputs(&client, package, &version, output),
+        Some(version) => one_version(&client, package, &version, output),
+        None => whole(&client, package, arguments, output),
     };
     shown.map_err(|failure| match failure {
         Failure::Missing(message) => Failure::Missing(with_hint(message, package)),
@@ -47,15 +101,40 @@ fn choice(arguments: &ShowArguments) -> Result<Option<VersionChoice>, Failure> {
     }
 }
 
-/// Shows a package with its versions.
-fn versions(client: &Client<'_>, package: &Package, output: &Output) -> Result<(), Failure> {
+/// Shows a package: a summary, its versions, or the inputs of the newest.
+fn whole(
+    client: &Client<'_>,
+    package: &Package,
+    arguments: &ShowArguments,
+    output: &Output,
+) -> Result<(), Failure> {
     let Answer { value, text } = client.package(package)?;
+    if arguments.inputs {
+        return inputs(client, package, newest(&value)?, output);
+    }
     let mut screen = Screen::new();
+    match &value.latest {
+        Some(latest) if !arguments.versions && !output.is_json() => {
+            summary::add(client, package, &value, latest, &mut screen)?;
+        }
+        _ => versions(package, &value, &mut screen),
+    }
+    output.screen(screen, &text);
+    Ok(())
+}
+
+/// Adds the versions of a package.
+fn versions(package: &Package, value: &PackageDetails, screen: &mut Screen) {
+    let sources = value.versions.iter().flat_map(|line| &line.source);
+    let mut urls: Vec<&str> = sources.map(|source| source.url.as_str()).collect();
+    urls.dedup();
+    let only = if let [only] = urls[..] { only } else { "" };
     screen.title(&package.address());
     screen.fields(&[
-        ("kind", kind(package, value.address.as_deref()).to_owned()),
-        ("latest", latest(&value).unwrap_or_default().to_owned()),
+        ("kind", kind(package, &value.package.address).to_owned()),
+        ("latest", shown(value.latest.as_ref())),
         ("status", shown(value.status.as_ref())),
+        ("source", only.to_owned()),
     ]);
     let mut table = Table::new([
         Column::whole("VERSION"),
@@ -67,51 +146,49 @@ fn versions(client: &Client<'_>, package: &Package, output: &Output) -> Result<(
     ]);
     for line in &value.versions {
         let status = line.status.as_ref();
+        let source = line.source.as_ref().filter(|_| only.is_empty());
         table.row([
-            line.version.clone(),
-            shown(line.published_at.as_ref()),
-            shown(status.map(|status| &status.state)),
+            line.version.to_string(),
+            shown(line.published_at.as_deref().map(date)),
+            shown(status.map(|status| status.state)),
             shown(line.is_documented.then_some("yes")),
-            shown(status.and_then(|status| status.reason.as_ref())),
-            shown(line.source.as_ref()),
+            shown(status.map(|status| &status.reason)),
+            shown(source),
         ]);
     }
     screen.title("Versions");
     screen.table(&table);
-    output.screen(screen, &text);
-    Ok(())
 }
 
 /// Returns the newest version that can be installed.
-fn newest(client: &Client<'_>, package: &Package) -> Result<Version, Failure> {
-    let details = client.package(package)?.value;
-    let address = package.address();
-    let none = || Failure::Missing(format!("{address} has no version that can be installed"));
-    let malformed = |_| {
-        let url = client.url();
-        Failure::Unexpected(format!(
-            "{url} responded with an invalid version of {address}"
-        ))
-    };
-    latest(&details)
-        .ok_or_else(none)?
-        .parse()
-        .map_err(malformed)
+fn newest(details: &PackageDetails) -> Result<&Version, Failure> {
+    details.latest.as_ref().ok_or_else(|| {
+        let address = &details.package.address;
+        Failure::Missing(format!("{address} has no version that can be installed"))
+    })
 }
 
-/// Returns the version that the registry calls the latest, or else the newest one that is not revoked, a prerelease only
-/// if there is no other.
-fn latest(details: &PackageDetails) -> Option<&str> {
-    let is_installable = |line: &&VersionLine| {
-        let status = line.status.as_ref();
-        status.is_none_or(|status| status.state != "revoked")
+/// Shows the inputs of one version of a module.
+fn inputs(
+    client: &Client<'_>,
+    package: &Package,
+    version: &Version,
+    output: &Output,
+) -> Result<(), Failure> {
+    let Answer { value, text } = client.version(package, version)?;
+    let Some(module) = &value.module else {
+        return Err(match package {
+            Package::Module(_) => {
+                let message = "this version has no documentation: add it with terrace docs add";
+                Failure::Missing(message.to_owned())
+            }
+            _ => Failure::Usage("a provider has no inputs: leave out --inputs".to_owned()),
+        });
     };
-    let installable = || details.versions.iter().filter(is_installable);
-    let newest = installable()
-        .find(|line| !line.version.contains('-'))
-        .or_else(|| installable().next());
-    let latest = details.latest.as_deref();
-    latest.or(newest.map(|line| line.version.as_str()))
+    let mut screen = Screen::new();
+    screen.table(&module::inputs(&module.root));
+    output.screen(screen, &text);
+    Ok(())
 }
 
 /// Shows everything about one version.
@@ -148,31 +225,23 @@ fn one_version(
 }
 
 fn fields(package: &Package, details: &VersionDetails) -> Vec<(&'static str, String)> {
-    let VersionDetails {
-        address,
-        line,
-        package_status,
-        provenance,
-        documentation,
-        protocols,
-        signing_key,
-        module,
-        ..
-    } = details;
-    let documentation = documentation.as_ref();
-    let key = signing_key.as_ref();
-    let key = key.map(|key| key.fingerprint.as_ref().unwrap_or(&key.key_id));
-    let required = module.as_ref().and_then(|it| module::required(&it.root));
+    let line = &details.version;
+    let documentation = details.documentation.as_ref();
+    let key = details.signing_key.as_ref();
+    let module = details.module.as_ref();
     vec![
-        ("kind", kind(package, address.as_deref()).to_owned()),
-        ("published", shown(line.published_at.as_ref())),
+        ("kind", kind(package, &details.package.address).to_owned()),
+        ("published", shown(line.published_at.as_deref().map(date))),
         ("status", shown(line.status.as_ref())),
-        ("package status", shown(package_status.as_ref())),
+        ("package status", shown(details.package_status.as_ref())),
         ("source", shown(line.source.as_ref())),
-        ("published by", shown(provenance.as_ref())),
-        ("protocols", protocols.join(", ")),
-        ("signing key", shown(key)),
-        ("requires", shown(required)),
+        ("published by", shown(details.provenance.as_ref())),
+        ("protocols", joined(&details.protocols)),
+        ("signing key", shown(key.map(|key| &key.fingerprint))),
+        (
+            "requires",
+            shown(module.and_then(|it| module::required(&it.root))),
+        ),
         (
             "documentation",
             documentation.map_or_else(|| "none".to_owned(), state),
@@ -189,18 +258,27 @@ fn fields(package: &Package, details: &VersionDetails) -> Vec<(&'static str, Str
 }
 
 /// Describes the state of a documentation.
-fn state(documentation: &Documentation) -> String {
-    match (&documentation.changed_at, documentation.changes) {
-        (Some(time), changes) if changes > 0 => format!("changed on {time}, after it was added"),
-        _ => "yes".to_owned(),
+fn state(documentation: &DocumentationSummary) -> String {
+    match documentation.changes {
+        0 => "yes".to_owned(),
+        _ => format!(
+            "changed on {}, after it was added",
+            date(&documentation.changed_at)
+        ),
     }
 }
 
+fn joined(values: &[impl ToString]) -> String {
+    let texts: Vec<String> = values.iter().map(ToString::to_string).collect();
+    texts.join(", ")
+}
+
 /// Describes the kind of a package. Under another hostname of the registry, its own provider has an address without one.
-fn kind(package: &Package, address: Option<&str>) -> &'static str {
-    let has_hostname = address.is_none_or(|address| address.split('/').count() > 2);
+fn kind(package: &Package, address: &str) -> &'static str {
+    let has_hostname = address.split('/').count() > 2;
     match package {
         Package::Provider(_) => "provider",
+        Package::Module(address) if address.hostname.is_some() => "mirrored module",
         Package::Module(_) => "module",
         Package::Mirrored(_) if has_hostname => "mirrored provider",
         Package::Mirrored(_) => "provider",

@@ -1,32 +1,139 @@
 //! `terrace token`.
 
-mod connected_rules;
 mod departure;
-mod left_behind;
 mod list;
 mod revoke;
 mod state;
 
+use std::str::FromStr;
 use std::time::Duration;
 
+use clap::Subcommand;
 use terrace_base::time::in_largest_unit;
 use terrace_core::api::admin::{RotationBody, TokenAnswer, TokenBody};
-use terrace_core::auth::access::{Scopes, TokenName};
+use terrace_core::api::endpoint::{TOKEN_ROTATION, TOKENS};
+use terrace_core::auth::access::{Scope, Scopes, TOKEN_PREFIX, TokenName};
 use terrace_core::model::token_id::TokenId;
 
-use crate::args::{RegistryArguments, TokenCommand};
-use crate::commands::connection::connect;
+use crate::args::duration;
+use crate::commands::connection::Session;
 use crate::error::Failure;
 use crate::output::Output;
-pub(super) use list::all as all_tokens;
+use crate::registry::client::Call;
 use state::{described, is_later};
 
+pub(super) use list::all as all_tokens;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum TokenCommand {
+    /// Create a token and print it; it is shown only once
+    #[command(
+        after_help = "Example: terrace token create --name ci --scope publish:acme --expires 90d\nToken scope: admin:<namespace> or admin"
+    )]
+    Create {
+        /// The name of the token in `terrace token list`
+        #[arg(long)]
+        name: TokenName,
+        /// A permission of the token: read, read:<namespace>, publish:<namespace>, admin:<namespace>, backup or admin; may be
+        /// given several times. The namespace of mirrored packages is <hostname>/<namespace>, or <hostname> for all of them
+        #[arg(long = "scope", value_name = "SCOPE", required = true)]
+        scopes: Vec<Scope>,
+        /// The lifetime of the token, such as 90d, 12h or 1y (365 days), or `never`
+        #[arg(long, value_name = "DURATION|never")]
+        expires: Expiry,
+    },
+    /// List the tokens that this command and sign-ins created, with their states and creators
+    ///
+    /// A token is valid, rotating (another one replaces it, and it is valid for a while yet), expired, revoked, or invalid
+    /// because the admin token was changed.
+    #[command(
+        after_help = "Example: terrace token list --expiring 14d\nToken scope: admin:<namespace> or admin"
+    )]
+    List {
+        /// List only tokens that are valid and end within this time, such as 14d
+        #[arg(long, value_name = "DURATION", value_parser = duration::in_days)]
+        expiring: Option<Duration>,
+        /// List only the tokens of a person: those from a sign-in with this name or account, and others with this name
+        #[arg(long, value_name = "PERSON")]
+        of: Option<String>,
+    },
+    /// Revoke tokens; this takes effect everywhere within a minute
+    #[command(
+        after_help = "Example: terrace token revoke 7f3a9c2e51b04d68\nToken scope: admin:<namespace> or admin"
+    )]
+    Revoke {
+        /// The IDs of the tokens, as in `terrace token list`: the 16 hexadecimal digits after `terrace_`. A whole token is
+        /// accepted, too
+        #[arg(required_unless_present = "of", value_parser = token_id)]
+        ids: Vec<TokenId>,
+        /// Revoke all tokens of a person who leaves: those that `terrace token list --of PERSON` lists. The command names
+        /// everything that the person may leave behind: tokens, rules, webhooks and signing keys
+        #[arg(long, value_name = "PERSON", conflicts_with = "ids")]
+        of: Option<String>,
+        /// With --of, also remove the stored rules that the person added, and those that grant the person something by name
+        #[arg(long, conflicts_with = "ids")]
+        with_rules: bool,
+        /// With --of, only show what would be revoked and removed, and what the person would leave behind
+        #[arg(long, conflicts_with = "ids")]
+        dry_run: bool,
+    },
+    /// Replace a token by one with the same name, scopes and lifetime, and print it
+    ///
+    /// The old token is revoked, at once or after the time that --overlap gives. Until then, the same command prints the
+    /// same new token again.
+    #[command(
+        after_help = "Example: terrace token rotate 7f3a9c2e51b04d68 --overlap 24h\nToken scope: admin:<namespace> or admin"
+    )]
+    Rotate {
+        /// The ID of the old token, or the whole token
+        #[arg(value_parser = token_id)]
+        id: TokenId,
+        /// The time for which the old token stays valid, such as 24h
+        #[arg(long, value_name = "DURATION", default_value = "0s", value_parser = duration::in_hours)]
+        overlap: Duration,
+    },
+}
+
+/// The lifetime of a token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Expiry {
+    Never,
+    After(Duration),
+}
+
+impl Expiry {
+    /// Returns the lifetime, if the token expires.
+    pub(crate) fn limit(self) -> Option<Duration> {
+        match self {
+            Self::Never => None,
+            Self::After(duration) => Some(duration),
+        }
+    }
+}
+
+impl FromStr for Expiry {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "never" => Ok(Self::Never),
+            text => duration::in_days(text).map(Self::After),
+        }
+    }
+}
+
+/// Parses the ID of a token, or takes it from a whole token.
+fn token_id(text: &str) -> Result<TokenId, String> {
+    let id = match text.strip_prefix(TOKEN_PREFIX) {
+        Some(rest) => rest.split('.').next().unwrap_or_default(),
+        None => text,
+    };
+    let message = "a token ID has 16 hexadecimal digits in lower case";
+    id.parse().map_err(|_| message.to_owned())
+}
+
 /// Executes the command.
-pub(crate) fn run(
-    command: &TokenCommand,
-    registry: &RegistryArguments,
-    output: &Output,
-) -> Result<(), Failure> {
+pub(crate) fn run(command: &TokenCommand, session: Session<'_>) -> Result<(), Failure> {
     match command {
         TokenCommand::Create {
             name,
@@ -35,16 +142,16 @@ pub(crate) fn run(
         } => {
             let scopes = Scopes::new(scopes.clone());
             let scopes = scopes.map_err(|error| Failure::Usage(error.to_string()))?;
-            create(name, &scopes, expires.limit(), registry, output)
+            create(name, &scopes, expires.limit(), session)
         }
         TokenCommand::List { expiring, of } => {
             let filter = list::Filter {
                 expiring: *expiring,
                 of: of.as_deref(),
             };
-            list::run(&filter, registry, output)
+            list::run(&filter, session)
         }
-        TokenCommand::Revoke { of: None, ids, .. } => revoke::by_id(ids, registry, output),
+        TokenCommand::Revoke { of: None, ids, .. } => revoke::by_id(ids, session),
         TokenCommand::Revoke {
             of: Some(person),
             with_rules,
@@ -56,9 +163,9 @@ pub(crate) fn run(
                 with_rules: *with_rules,
                 dry_run: *dry_run,
             };
-            departure::run(&departure, registry, output)
+            departure::run(&departure, session)
         }
-        TokenCommand::Rotate { id, overlap } => rotate(*id, *overlap, registry, output),
+        TokenCommand::Rotate { id, overlap } => rotate(*id, *overlap, session),
     }
 }
 
@@ -67,15 +174,15 @@ fn create(
     name: &TokenName,
     scopes: &Scopes,
     expires: Option<Duration>,
-    registry: &RegistryArguments,
-    output: &Output,
+    session: Session<'_>,
 ) -> Result<(), Failure> {
+    let output = session.output;
     let body = TokenBody {
         name: name.to_string(),
         scopes: scopes.iter().map(ToString::to_string).collect(),
         expires_in: expires.map(|expires| expires.as_secs()),
     };
-    let made = connect(registry, output)?.create_token(&body);
+    let made = session.connect()?.call(Call::post(&TOKENS).json(&body)?);
     let made = made.map_err(|failure| by_option(failure, body.expires_in))?;
     print_new(&made, output)
 }
@@ -96,16 +203,13 @@ fn by_option(failure: Failure, lifetime: Option<u64>) -> Failure {
 }
 
 /// Creates a token that replaces another one, and prints it alone.
-fn rotate(
-    id: TokenId,
-    overlap: Duration,
-    registry: &RegistryArguments,
-    output: &Output,
-) -> Result<(), Failure> {
+fn rotate(id: TokenId, overlap: Duration, session: Session<'_>) -> Result<(), Failure> {
+    let output = session.output;
     let body = RotationBody {
         overlap: overlap.as_secs(),
     };
-    let made = connect(registry, output)?.rotate_token(id, &body)?;
+    let call = Call::post(&TOKEN_ROTATION).with(id).json(&body)?;
+    let made: TokenAnswer = session.connect()?.call(call)?;
     let revoked = made
         .replaced
         .as_ref()

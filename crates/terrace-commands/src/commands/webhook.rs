@@ -1,21 +1,84 @@
 //! `terrace webhook`.
 
+use clap::{Subcommand, ValueEnum};
 use serde_json::json;
 use terrace_base::json::to_string;
-use terrace_core::api::admin::{WebhookAnswer, WebhookBody};
+use terrace_core::api::admin::{WebhookAnswer, WebhookBody, WebhookTestAnswer, WebhooksAnswer};
+use terrace_core::api::endpoint::{WEBHOOK, WEBHOOK_TEST, WEBHOOKS};
+use terrace_core::model::owner::OwnerPattern;
 use terrace_core::model::webhook_id::WebhookId;
+use terrace_core::model::webhook_name::WebhookName;
+use terrace_core::storage::webhook::EventKind;
 
-use crate::args::{FormatName, RegistryArguments, WebhookCommand};
-use crate::commands::connection::connect;
+use crate::commands::connection::Session;
 use crate::error::Failure;
 use crate::output::{Column, Output, Screen, Table};
+use crate::registry::client::Call;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum WebhookCommand {
+    /// Send the events of later changes to a URL, and print the secret of their signatures
+    #[command(
+        after_help = "Example: terrace webhook add 'https://hooks.slack.com/services/…' --events publish,status --format slack\nToken scope: admin"
+    )]
+    Add {
+        /// The receiver: an https URL of a public host. It is stored, and not shown again
+        #[arg(value_name = "URL")]
+        receiver: String,
+        /// The events to send: publish, status, key, erase, token and rule
+        #[arg(
+            long,
+            value_name = "EVENT",
+            value_delimiter = ',',
+            default_value = "publish,status,key"
+        )]
+        events: Vec<EventKind>,
+        /// Send only events of this namespace; may be given several times. The namespace of mirrored packages is
+        /// <hostname>/<namespace>
+        #[arg(long = "namespace", value_name = "NAMESPACE")]
+        namespaces: Vec<OwnerPattern>,
+        /// A name for lists; a second webhook with the same URL and namespaces needs one
+        #[arg(long)]
+        name: Option<WebhookName>,
+        /// The format: `json`, or `slack` for Slack and receivers that understand its messages
+        #[arg(long, value_enum, default_value = "json")]
+        format: FormatName,
+    },
+    /// List the webhooks with their progress
+    #[command(after_help = "Example: terrace webhook list\nToken scope: admin")]
+    List,
+    /// Send a test event now; a success resumes deliveries after failures
+    #[command(after_help = "Example: terrace webhook test 7f3a9c2e51b04d68\nToken scope: admin")]
+    Test {
+        /// The ID of the webhook, as in `terrace webhook list`
+        id: WebhookId,
+    },
+    /// Print the secret with which the deliveries of a webhook are signed
+    ///
+    /// The secret is derived from the admin token, so that it changes with it.
+    #[command(after_help = "Example: terrace webhook secret 7f3a9c2e51b04d68\nToken scope: admin")]
+    Secret {
+        /// The ID of the webhook
+        id: WebhookId,
+    },
+    /// Remove a webhook
+    #[command(after_help = "Example: terrace webhook remove 7f3a9c2e51b04d68\nToken scope: admin")]
+    Remove {
+        /// The ID of the webhook
+        id: WebhookId,
+    },
+}
+
+/// The format of deliveries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FormatName {
+    Json,
+    Slack,
+}
 
 /// Executes the command.
-pub(crate) fn run(
-    command: &WebhookCommand,
-    registry: &RegistryArguments,
-    output: &Output,
-) -> Result<(), Failure> {
+pub(crate) fn run(command: &WebhookCommand, session: Session<'_>) -> Result<(), Failure> {
+    let output = session.output;
     match command {
         WebhookCommand::Add {
             receiver,
@@ -34,7 +97,9 @@ pub(crate) fn run(
                 }),
                 name: own_name.as_ref().map(ToString::to_string),
             };
-            let added = connect(registry, output)?.add_webhook(&body)?;
+            let added: WebhookAnswer = session
+                .connect()?
+                .call(Call::post(&WEBHOOKS).json(&body)?)?;
             let unsent = events.iter().filter(|event| !event.has_namespace());
             let unsent: Vec<String> = unsent.map(ToString::to_string).collect();
             if !namespaces.is_empty() && !unsent.is_empty() {
@@ -50,13 +115,15 @@ pub(crate) fn run(
             }
             print_secret(&added, output)
         }
-        WebhookCommand::List => list(registry, output),
-        WebhookCommand::Test { id } => test(*id, registry, output),
+        WebhookCommand::List => list(session),
+        WebhookCommand::Test { id } => test(*id, session),
         WebhookCommand::Secret { id } => {
-            print_secret(&connect(registry, output)?.webhook(*id)?, output)
+            let call = Call::get(&WEBHOOK).with(id);
+            print_secret(&session.connect()?.call(call)?, output)
         }
         WebhookCommand::Remove { id } => {
-            let removed = connect(registry, output)?.remove_webhook(*id)?;
+            let call = Call::delete(&WEBHOOK).with(id);
+            let removed: WebhookAnswer = session.connect()?.call(call)?;
             let line = format!("webhook {id} to {} is removed", removed.host);
             output.result(&[line], &json!({ "status": "ok", "webhook": removed }));
             Ok(())
@@ -79,8 +146,10 @@ fn print_secret(webhook: &WebhookAnswer, output: &Output) -> Result<(), Failure>
     Ok(())
 }
 
-fn list(registry: &RegistryArguments, output: &Output) -> Result<(), Failure> {
-    let webhooks = connect(registry, output)?.webhooks()?.webhooks;
+fn list(session: Session<'_>) -> Result<(), Failure> {
+    let output = session.output;
+    let list: WebhooksAnswer = session.connect()?.call(Call::get(&WEBHOOKS))?;
+    let webhooks = list.webhooks;
     let mut screen = Screen::new();
     if webhooks.is_empty() {
         let add = output.command("webhook add URL");
@@ -138,8 +207,12 @@ fn state(webhook: &WebhookAnswer) -> String {
 }
 
 /// Sends a test event, and fails if the receiver did not accept it.
-fn test(id: WebhookId, registry: &RegistryArguments, output: &Output) -> Result<(), Failure> {
-    let tested = connect(registry, output)?.test_webhook(id)?;
+fn test(id: WebhookId, session: Session<'_>) -> Result<(), Failure> {
+    let output = session.output;
+    let call = Call::post(&WEBHOOK_TEST)
+        .with(id)
+        .text("{}", "application/json");
+    let tested: WebhookTestAnswer = session.connect()?.call(call)?;
     let result = &tested.result;
     if !tested.delivered {
         return Err(Failure::Refused(vec![format!(

@@ -6,6 +6,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
+use terrace_metadata::native_as_json;
 
 use super::{TokenHost, shown};
 
@@ -57,7 +58,7 @@ pub(super) fn read_file(path: &Path) -> Result<String, String> {
 /// Returns the hosts of the `credentials` blocks, each with its token if it has one.
 ///
 /// # Errors
-/// The line and column of the error, without the text there: it may be a token.
+/// The place of the error, without the text there: it may be a token.
 fn tokens(text: &str) -> Result<Vec<(TokenHost, Option<String>)>, String> {
     let root = parse(text)?;
     let blocks = members(&root).filter(|(name, _)| *name == "credentials");
@@ -79,14 +80,7 @@ pub(super) fn parse(text: &str) -> Result<Value, String> {
             format!("line {line}, column {column} is not valid JSON")
         });
     }
-    hcl::from_str(text).map_err(|error| match error {
-        hcl::Error::Parse(error) => {
-            let place = error.location();
-            let (line, column) = (place.line(), place.column());
-            format!("line {line}, column {column} is not valid HCL")
-        }
-        _ => "it is not valid HCL".to_owned(),
-    })
+    native_as_json(text).map_err(|(line, _)| format!("line {line} is not valid HCL"))
 }
 
 /// Returns the members of an object, or of all objects in a list: several blocks of a type are a list.
@@ -178,15 +172,9 @@ mod tests {
     #[test]
     fn an_invalid_file_is_reported_by_place_and_without_its_text() {
         for (text, place) in [
-            (
-                "credentials \"a\" {\n  token = \"sekret\n}",
-                "line 2, column ",
-            ),
+            ("credentials \"a\" {\n  token = \"sekret\n}", "line 2 "),
             ("{ \"credentials\": {\n \"a\": sekret", "line 2, column "),
-            (
-                "credentials \"a\" { token = sekret sekret }",
-                "line 1, column ",
-            ),
+            ("credentials \"a\" { token = sekret sekret }", "line 1 "),
         ] {
             let reason = tokens(text).unwrap_err();
             assert!(reason.starts_with(place), "{reason}");

@@ -1,7 +1,7 @@
 //! The configuration of `terraform` and `tofu` on this machine, as far as it decides how they reach a registry. Tokens
 //! are not part of it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
@@ -22,14 +22,18 @@ pub(crate) struct ClientConfiguration {
     pub(crate) missing: Option<String>,
     /// The files that are not valid, each with the reason.
     pub(crate) problems: Vec<String>,
-    /// The hosts that files have a token for.
-    pub(crate) hosts: BTreeSet<TokenHost>,
     /// The variables with tokens, each with the host that clients read in its name.
     pub(crate) variables: Vec<(String, Option<TokenHost>)>,
     /// Why clients do not read the tokens that `login` stored, if they do not.
     pub(crate) unread_tokens: Option<String>,
+    /// The hosts that a token is stored for.
+    pub(crate) token_hosts: BTreeSet<TokenHost>,
     /// The URLs of network mirrors.
     pub(crate) mirrors: Vec<String>,
+    /// The patterns of the providers that each mirror has; none for all.
+    mirrored: Vec<Vec<String>>,
+    /// The services that `host` blocks give to hosts, in place of those that the hosts name.
+    pub(crate) services: BTreeMap<TokenHost, BTreeSet<String>>,
 }
 
 impl ClientConfiguration {
@@ -43,13 +47,15 @@ impl ClientConfiguration {
             let host = host_of_variable(name.strip_prefix(CLIENT_TOKENS)?);
             Some((name, host))
         });
+        let variables: Vec<(String, Option<TokenHost>)> = variables.collect();
+        let of_variables = variables.iter().filter_map(|(_, host)| host.clone());
         let only = environment.only.as_ref();
         let mut found = Self {
+            token_hosts: configured.into_keys().chain(of_variables).collect(),
             files: paths.iter().map(|path| shown(path)).collect(),
             missing: only.filter(|path| !path.exists()).map(|path| shown(path)),
             problems,
-            hosts: configured.into_keys().collect(),
-            variables: variables.collect(),
+            variables,
             unread_tokens: unread_tokens(),
             ..Self::default()
         };
@@ -64,14 +70,45 @@ impl ClientConfiguration {
 
     fn add(&mut self, root: &Value) {
         for (_, installation) in members(root).filter(|(name, _)| *name == INSTALLATION) {
-            let mirrors = members(installation).filter(|(name, _)| *name == "network_mirror");
+            let mirrors = members(installation).filter(|(name, _)| name.ends_with("_mirror"));
             let mirrors = mirrors.flat_map(|(_, block)| match block {
                 Value::Array(blocks) => blocks.iter().collect(),
                 block => vec![block],
             });
-            let urls = mirrors.filter_map(|it| it.get("url")?.as_str());
-            self.mirrors.extend(urls.map(str::to_owned));
+            for mirror in mirrors {
+                let url = mirror.get("url").and_then(Value::as_str);
+                self.mirrors.extend(url.map(str::to_owned));
+                let include = mirror.get("include").and_then(Value::as_array);
+                let patterns = include.into_iter().flatten().filter_map(Value::as_str);
+                self.mirrored.push(patterns.map(str::to_owned).collect());
+            }
         }
+        for (_, hosts) in members(root).filter(|(name, _)| *name == "host") {
+            for (name, body) in members(hosts) {
+                let services = members(body).filter(|(name, _)| *name == "services");
+                let services = services.flat_map(|(_, services)| members(services));
+                let services = services.map(|(service, _)| service.to_owned()).collect();
+                self.services
+                    .extend(TokenHost::parse(name).map(|host| (host, services)));
+            }
+        }
+    }
+
+    /// Returns whether a mirror has providers of a host.
+    pub(crate) fn mirrors_providers_of(&self, host: &TokenHost) -> bool {
+        let host = host.to_string();
+        let is_of_host = |pattern: &String| {
+            let parts: Vec<&str> = pattern.split('/').collect();
+            match parts.as_slice() {
+                [of, _, _] => *of == "*" || of.eq_ignore_ascii_case(&host),
+                _ => matches!(
+                    host.as_str(),
+                    "registry.terraform.io" | "registry.opentofu.org"
+                ),
+            }
+        };
+        let mut mirrors = self.mirrored.iter();
+        mirrors.any(|patterns| patterns.is_empty() || patterns.iter().any(is_of_host))
     }
 }
 

@@ -165,23 +165,4 @@ mod tests {
         assert_eq!(found(&names, true), names);
         assert!(found(&names, false).is_empty());
     }
-
-    #[test]
-    fn a_file_that_a_variable_names_replaces_all_others() {
-        let home = tempfile::tempdir().unwrap();
-        let [own, named] = [".terraformrc", "x"].map(|name| home.path().join(name));
-        fs::write(&own, "").unwrap();
-        let found = |only: Option<&PathBuf>| {
-            files(&Environment {
-                only: only.cloned(),
-                home: Some(home.path().to_owned()),
-                xdg: None,
-                is_windows: false,
-            })
-        };
-        assert_eq!(found(None), [own]);
-        assert!(found(Some(&named)).is_empty());
-        fs::write(&named, "").unwrap();
-        assert_eq!(found(Some(&named)), std::slice::from_ref(&named));
-    }
 }

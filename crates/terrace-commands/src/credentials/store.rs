@@ -1,9 +1,8 @@
 //! The file in which `terraform login` and `tofu login` store tokens.
 
-use std::fmt;
-use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::{fmt, fs};
 
 use serde_json::{Map, Value, json};
 use terrace_base::secret::Secret;

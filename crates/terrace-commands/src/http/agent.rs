@@ -1,6 +1,5 @@
 //! The HTTP client: its trusted certificates, timeouts, and errors.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use rustls::RootCertStore;
@@ -18,7 +17,6 @@ use url::Url;
 
 use super::base_url::is_loopback;
 use crate::error::Failure;
-use crate::output::plural;
 
 /// The timeout for establishing a connection, TLS included.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -155,78 +153,6 @@ fn anchors(found: &CertificateResult) -> Vec<&CertificateDer<'static>> {
         added.is_ok()
     };
     found.certs.iter().filter(is_anchor).collect()
-}
-
-/// Returns whether TLS connections are possible: not if the variables name certificates, and none can be read.
-pub(crate) fn trusts_any() -> bool {
-    roots().is_ok()
-}
-
-/// The certificate authorities that this machine trusts.
-pub(crate) struct Authorities {
-    pub(crate) count: usize,
-    /// The variables that name them in place of the system.
-    pub(crate) by: Vec<&'static str>,
-}
-
-/// Returns the certificate authorities that the system, or instead `SSL_CERT_FILE` and `SSL_CERT_DIR`, name.
-///
-/// # Errors
-/// A file or directory that a variable names cannot be read, or has no certificate, even if the other variable suffices.
-pub(crate) fn certificate_files() -> Result<Authorities, String> {
-    let mut by = Vec::new();
-    for name in CERTIFICATE_VARIABLES {
-        let Some(value) = std::env::var_os(name) else {
-            continue;
-        };
-        let places: Vec<PathBuf> = match name {
-            "SSL_CERT_DIR" => std::env::split_paths(&value).collect(),
-            _ => vec![PathBuf::from(value)],
-        };
-        let places: Vec<&PathBuf> = places
-            .iter()
-            .filter(|it| !it.as_os_str().is_empty())
-            .collect();
-        if !places.is_empty() {
-            check_certificates(name, &places)?;
-            by.push(name);
-        }
-    }
-    match roots() {
-        Ok(RootCerts::Specific(found)) => Ok(Authorities {
-            count: found.len(),
-            by,
-        }),
-        Ok(_) => Ok(Authorities { count: 0, by }),
-        Err(failure) => Err(failure.to_string()),
-    }
-}
-
-/// Checks that one of the places that a variable names has a certificate. As in Go programs, a place without any is no
-/// error beside another one.
-fn check_certificates(name: &str, places: &[&PathBuf]) -> Result<(), String> {
-    let mut reason = "there is no certificate in it".to_owned();
-    for place in places {
-        let (file, directory) = match name {
-            "SSL_CERT_DIR" => (None, Some(place.as_path())),
-            _ => (Some(place.as_path()), None),
-        };
-        let found = rustls_native_certs::load_certs_from_paths(file, directory);
-        if !anchors(&found).is_empty() {
-            return Ok(());
-        }
-        if !found.certs.is_empty() {
-            reason = format!(
-                "{} in it, and none can be parsed",
-                plural(found.certs.len(), "certificate")
-            );
-        }
-        if let Some(error) = found.errors.first() {
-            reason = error.to_string();
-        }
-    }
-    let shown: Vec<String> = places.iter().map(|it| it.display().to_string()).collect();
-    Err(format!("{name} is {}: {reason}", shown.join(", ")))
 }
 
 /// Reads the body of a response as text.

@@ -82,13 +82,6 @@ impl Seen {
         header(&self.headers, name)
     }
 
-    /// Returns the names of all headers, sorted.
-    pub(crate) fn header_names(&self) -> Vec<&str> {
-        let mut names: Vec<&str> = self.headers.keys().map(|name| name.as_str()).collect();
-        names.sort_unstable();
-        names
-    }
-
     /// Returns the media type without its parameters, in lower case.
     pub(crate) fn media_type(&self) -> String {
         let value = self.header("content-type").unwrap_or_default();

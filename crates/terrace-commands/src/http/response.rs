@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 use terrace_core::api::admin::ErrorBody;
-use ureq::Body;
-use ureq::http;
+use ureq::{Body, http};
 
 use super::agent::{retry_after, text};
 use crate::error::Failure;

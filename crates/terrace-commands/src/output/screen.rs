@@ -94,6 +94,16 @@ impl Screen {
         self.lines.extend(wrap(&text, width, "", ""));
     }
 
+    /// Adds lines to copy, between empty lines, that are never wrapped.
+    pub(crate) fn code(&mut self, text: &str) {
+        let lines = text
+            .lines()
+            .map(|line| format!("  {}", untrusted::line(line)));
+        self.lines.push(String::new());
+        self.lines.extend(lines);
+        self.lines.push(String::new());
+    }
+
     /// Adds names with their values, in two columns. Those without a value are left out.
     pub(crate) fn fields(&mut self, fields: &[(&str, String)]) {
         let fields = fields.iter().filter(|(_, value)| !value.trim().is_empty());
@@ -142,6 +152,17 @@ impl Screen {
             line = format!("{line}{:gap$}{note}", "", gap = begin - taken);
         }
         self.lines.push(line);
+    }
+
+    /// Adds a line with a sign in the look of a mark, and a remark.
+    pub(crate) fn signed(&mut self, mark: Mark, sign: char, text: &str, remark: &str) {
+        let sign = mark
+            .style()
+            .apply(&sign.to_string(), self.has_colors)
+            .into_owned();
+        let remark = Style::Warning.apply(remark, self.has_colors);
+        let line = format!("  {sign} {}  {remark}", untrusted::line(text));
+        self.lines.push(line.trim_end().to_owned());
     }
 
     /// Adds names with their values below a check.

@@ -1,22 +1,16 @@
 //! Keeping tokens, passwords and signed URLs out of everything that is printed.
 //!
-//! A secret may be given in place of another argument, such as a token in place of its ID. Then clap, the
-//! file system or the registry quotes it. So every line is searched before it is printed: for the secrets on
-//! the command line and in the environment, and for every text that has the form of one.
-
-mod guess;
-mod search;
-mod url;
+//! The secrets of this program are values that cannot be printed ([`Secret`]). Other texts may contain them nevertheless: an
+//! argument in a wrong place, and the errors of git, of a storage or of the registry. Each line is therefore searched before it
+//! is printed: for the secrets that this process knows, for tokens of a registry, and for URLs.
 
 use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
 
 use serde_json::Value;
 use terrace_base::secret::Secret;
-
-use guess::looks_secret;
-use search::{api_token, guessed, json_web_token, known, replaced};
-use url::{signed_query, userinfo};
+use terrace_core::auth::access::TOKEN_PREFIX;
+use url::form_urlencoded;
 
 /// The text that is printed in place of a token.
 pub(crate) const HIDDEN_TOKEN: &str = "[token hidden]";
@@ -26,9 +20,6 @@ const HIDDEN: &str = "[hidden]";
 
 /// The option that takes a token.
 const TOKEN_OPTION: &str = "--token";
-
-/// The options that take digests, which look random and are printed as they are.
-const DIGEST_OPTIONS: [&str; 3] = ["--archive", "--manifest", "--blob"];
 
 /// The variables that contain secrets, apart from those that begin with [`CLIENT_TOKENS`].
 const VARIABLES: [&str; 3] = [
@@ -43,78 +34,80 @@ pub(crate) const CLIENT_TOKENS: &str = "TF_TOKEN_";
 /// The shortest secret that is searched for, in bytes: a shorter one is part of ordinary words.
 const LEAST_BYTES: usize = 8;
 
-/// The secrets that are searched for by their text.
+/// The number of digits of the ID in a token.
+const ID_DIGITS: usize = 16;
+
+/// Parts of the names of query parameters with secret values.
+const SECRET_PARAMETERS: [&str; 8] = [
+    "sig", "token", "secret", "key", "pass", "auth", "cred", "code",
+];
+
+/// The secrets that this process knows.
 #[derive(Debug, Default)]
-pub(crate) struct Secrets {
-    /// The values of `--token` and of the variables that contain secrets, and the tokens that files contain.
-    known: Vec<Secret>,
-    /// Arguments that look like secrets. Only the whole text is hidden, because other names may begin with a part of it.
-    guessed: Vec<Secret>,
-}
+pub(crate) struct Secrets(Vec<Secret>);
 
 impl Secrets {
-    /// Finds the secrets on a command line and in its environment.
+    /// Finds the values of `--token` and of the variables that contain secrets.
     pub(crate) fn find(
         arguments: &[OsString],
         variables: impl IntoIterator<Item = (OsString, OsString)>,
     ) -> Self {
-        let variables: Vec<(OsString, OsString)> = variables.into_iter().collect();
         let is_secret = |name: &OsStr| {
             let name = name.to_string_lossy();
             VARIABLES.contains(&&*name) || name.starts_with(CLIENT_TOKENS)
         };
-        let set = variables.iter().filter(|(name, _)| is_secret(name));
-        let mut known: Vec<&str> = set.filter_map(|(_, value)| value.to_str()).collect();
-        let mut guessed: Vec<&str> = Vec::new();
+        let mut found = Self::default();
+        for (_, value) in variables.into_iter().filter(|(name, _)| is_secret(name)) {
+            found.add(&Secret::new(value.to_string_lossy()));
+        }
         let mut follows_option = false;
-        let mut takes_digest = false;
         for argument in arguments.iter().filter_map(|argument| argument.to_str()) {
-            let (option, value) = split(argument);
-            takes_digest |= option.is_some_and(|option| DIGEST_OPTIONS.contains(&option));
-            if follows_option || option == Some(TOKEN_OPTION) {
-                known.push(value);
-            } else if looks_secret(value) && !(takes_digest && is_digest(value)) {
-                guessed.push(value);
+            match argument.split_once('=') {
+                Some((TOKEN_OPTION, value)) => found.add(&Secret::new(value)),
+                _ if follows_option => found.add(&Secret::new(argument)),
+                _ => {}
             }
             follows_option = argument == TOKEN_OPTION;
-            takes_digest = DIGEST_OPTIONS.contains(&argument);
+            // A message about a platform quotes what follows the first `_`.
+            for token in argument.split(TOKEN_PREFIX).skip(1).filter_map(token) {
+                found.add(&Secret::new(format!("{TOKEN_PREFIX}{token}")));
+                found.add(&Secret::new(token));
+            }
         }
-        Self {
-            known: searched_for(known),
-            guessed: searched_for(guessed),
-        }
+        found
     }
 
-    /// Adds a secret that is neither on the command line nor in the environment.
+    /// Adds a secret. One that contains another one comes first.
     pub(crate) fn add(&mut self, secret: &Secret) {
-        let known = self.known.iter().map(Secret::expose);
-        let known = searched_for(known.chain([secret.expose()]).collect());
-        self.known = known;
+        let text = secret.expose().trim();
+        if text.len() >= LEAST_BYTES {
+            self.0.push(Secret::new(text));
+            self.0
+                .sort_by_key(|secret| std::cmp::Reverse(secret.expose().len()));
+        }
     }
 
     /// Returns the text without secrets.
     pub(crate) fn hide<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        let mut text = Cow::Borrowed(text);
-        for secret in &self.known {
-            text = replaced(text, |text| known(text, secret.expose()));
+        let mut shown = Cow::Borrowed(text);
+        for secret in &self.0 {
+            if shown.contains(secret.expose()) {
+                shown = shown.replace(secret.expose(), HIDDEN_TOKEN).into();
+            }
         }
-        for secret in &self.guessed {
-            text = replaced(text, |text| guessed(text, secret.expose()));
+        if shown.contains(TOKEN_PREFIX) {
+            shown = without_tokens(&shown).into();
         }
-        text = replaced(text, api_token);
-        text = replaced(text, json_web_token);
-        text = replaced(text, userinfo);
-        replaced(text, signed_query)
+        if shown.contains("://") {
+            shown = without_secrets_in_urls(&shown).into();
+        }
+        shown
     }
 
     /// Hides the secrets in all texts of a document.
     pub(crate) fn hide_in(&self, document: &mut Value) {
         match document {
-            Value::String(text) => {
-                if let Cow::Owned(hidden) = self.hide(text) {
-                    *text = hidden;
-                }
-            }
+            Value::String(text) => *text = self.hide(text).into_owned(),
             Value::Array(items) => items.iter_mut().for_each(|item| self.hide_in(item)),
             Value::Object(members) => {
                 let hide = |(name, mut value): (String, Value)| {
@@ -126,228 +119,230 @@ impl Secrets {
             Value::Null | Value::Bool(_) | Value::Number(_) => {}
         }
     }
+}
 
-    /// Returns the command line without secrets, or `None` if it contains none.
-    pub(crate) fn hide_in_arguments(&self, arguments: &[OsString]) -> Option<Vec<OsString>> {
-        let hide = |argument: &OsString| match argument.to_str().map(|text| self.hide(text)) {
-            Some(Cow::Owned(hidden)) => hidden.into(),
-            _ => argument.clone(),
-        };
-        let hidden: Vec<OsString> = arguments.iter().map(hide).collect();
-        (hidden != arguments).then_some(hidden)
+/// Returns a text without the tokens of registries.
+fn without_tokens(text: &str) -> String {
+    let mut parts = text.split(TOKEN_PREFIX);
+    let mut shown = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        match token(part) {
+            Some(token) => {
+                let rest = part.strip_prefix(token).unwrap_or_default();
+                shown.extend([HIDDEN_TOKEN, rest]);
+            }
+            None => shown.extend([TOKEN_PREFIX, part]),
+        }
+    }
+    shown
+}
+
+/// Returns the token of a registry that a text begins with, without [`TOKEN_PREFIX`]: `{id}.{claims}.{mac}.{checksum}`.
+fn token(text: &str) -> Option<&str> {
+    let end = text.find(|c: char| !c.is_ascii_alphanumeric() && !"_-.".contains(c));
+    let token = text.get(..end.unwrap_or(text.len()))?;
+    let id = text.split('.').next().unwrap_or_default();
+    let is_token = id.len() == ID_DIGITS && id.bytes().all(|byte| byte.is_ascii_hexdigit());
+    (is_token && text.len() > ID_DIGITS).then_some(token)
+}
+
+/// Returns a text whose URLs have no user, no password and no signed query.
+///
+/// Messages quote URLs in sentences, and texts that are not quite URLs, such as one with a slash in its password. So the
+/// secrets are found by their positions in the text, not in a parsed URL.
+fn without_secrets_in_urls(text: &str) -> String {
+    let is_end = |c: char| c.is_whitespace() || "\"'`<>".contains(c);
+    let mut shown = String::new();
+    for part in text.split_inclusive(is_end) {
+        let word = part.trim_end_matches(is_end);
+        shown.push_str(&without_secrets_in_word(word));
+        shown.push_str(part.strip_prefix(word).unwrap_or_default());
+    }
+    shown
+}
+
+/// Returns a word with the secrets of its URL hidden, and then those of the URLs that are left in its path or query.
+fn without_secrets_in_word(word: &str) -> String {
+    match word.split_once("://") {
+        Some((scheme, rest)) => {
+            let rest = without_secrets_in_word(&without_secrets(rest));
+            format!("{scheme}://{rest}")
+        }
+        None => word.to_owned(),
     }
 }
 
-/// Returns whether a text is the digits of a SHA-256 or SHA-512, as in the key of an archive.
-fn is_digest(text: &str) -> bool {
-    matches!(text.len(), 64 | 128) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
-}
-
-/// Splits an argument that may contain both an option and its value.
-fn split(argument: &str) -> (Option<&str>, &str) {
-    match argument.split_once('=') {
-        Some((option, value)) if option.starts_with("--") => (Some(option), value),
-        // `-tVALUE`
-        _ if argument.starts_with('-') && !argument.starts_with("--") => match argument.get(2..) {
-            Some(value) => (argument.get(..2), value.trim_start_matches('=')),
-            None => (None, argument),
-        },
-        _ => (None, argument),
+/// Returns a URL, from its authority on, without its user, password and signed query.
+fn without_secrets(url: &str) -> String {
+    let authority = url.split(['/', '?', '#']).next().unwrap_or_default();
+    let at = authority.rfind('@').or_else(|| {
+        // A password with an unencoded slash looks like a port that is not a number.
+        let (_, port) = authority.rsplit_once(':')?;
+        let is_port = !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
+        url.rfind('@')
+            .filter(|_| !is_port && !authority.ends_with(']'))
+    });
+    let (user, url) = url.split_at_checked(at.unwrap_or(0)).unwrap_or_default();
+    let user = if user.is_empty() { "" } else { HIDDEN };
+    let (before, after) = url.split_once('?').unwrap_or((url, ""));
+    let query = after.split('#').next().unwrap_or_default();
+    let is_secret = |name: &str| {
+        let name = name.to_ascii_lowercase();
+        SECRET_PARAMETERS.iter().any(|part| name.contains(part))
+    };
+    let mut parameters = form_urlencoded::parse(query.as_bytes());
+    match parameters.any(|(name, _)| is_secret(&name)) {
+        true => {
+            let fragment = after.strip_prefix(query).unwrap_or_default();
+            format!("{user}{before}?{HIDDEN}{fragment}")
+        }
+        false => format!("{user}{url}"),
     }
-}
-
-/// Returns the texts that are long enough to be searched for. One that contains another one comes first.
-fn searched_for(found: Vec<&str>) -> Vec<Secret> {
-    let found = found.into_iter().map(str::trim);
-    let is_searched_for = |text: &&str| text.is_ascii() && text.len() >= LEAST_BYTES;
-    let mut secrets: Vec<&str> = found.filter(is_searched_for).collect();
-    secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
-    secrets.into_iter().map(Secret::new).collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use url::Url;
+
     use super::*;
 
     const API_TOKEN: &str =
         "terrace_7f3a9c2e51b04d68.MTc5NjkwNDAwMApwdWJsaXNoOmFjbWUKQ0k.q0Jx-mac_of_it.0f1e2d3c";
-    const ID_TOKEN: &str = "eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJyZXBvOmFjbWUifQ.c2lnbmF0dXJl";
-
-    fn os(texts: &[&str]) -> Vec<OsString> {
-        texts.iter().map(OsString::from).collect()
-    }
 
     fn hidden(text: &str) -> String {
         Secrets::default().hide(text).into_owned()
     }
 
     #[test]
-    fn a_token_is_hidden_by_its_form() {
-        let cut_off = [API_TOKEN.split_at(24).0, ID_TOKEN.split_at(32).0];
-        for token in [API_TOKEN, ID_TOKEN].into_iter().chain(cut_off) {
-            assert_eq!(
-                hidden(&format!("'{token}' and {token}: no")),
-                format!("'{HIDDEN_TOKEN}' and {HIDDEN_TOKEN}: no")
-            );
+    fn a_url_in_a_url_has_no_secrets() {
+        for url in [
+            "https://proxy/f?url=https://h/a.zip&token=SECRET",
+            "https://proxy/f/https://user:SECRET@h/a.zip",
+            "https://proxy/f/https://h/a.zip?X-Amz-Signature=SECRET",
+            "https://user:SECRET://ss@h",
+        ] {
+            let shown = hidden(&format!("cannot read {url} (404)"));
+            assert!(!shown.contains("SECRET"), "{shown}");
+            assert!(shown.ends_with(" (404)"), "{shown}");
         }
+    }
+
+    #[test]
+    fn a_token_is_hidden_by_its_form() {
+        assert_eq!(
+            hidden(&format!("'{API_TOKEN}' and {API_TOKEN}: no")),
+            format!("'{HIDDEN_TOKEN}' and {HIDDEN_TOKEN}: no")
+        );
     }
 
     #[test]
     fn a_text_without_secrets_stays_as_it_is() {
         for text in [
             "the 16 hex digits after `terrace_`: terrace_7f3a",
-            "mDMEZyJeyJhbGciOiJSUzI1NiJ9abcd",
             "published acme/hello 1.2.3 at https://registry.example.com:8443/",
             "https://registry.example.com/acme/widget@1.2.0?page=2&sort=name#x",
             "https://[::1]:8787/@scope/x is not an address",
             "",
         ] {
             assert_eq!(hidden(text), text);
-            assert!(matches!(Secrets::default().hide(text), Cow::Borrowed(_)));
         }
     }
 
     #[test]
-    fn a_secret_of_the_environment_is_hidden_even_if_only_its_beginning_is_quoted() {
+    fn known_secrets_are_hidden_everywhere() {
         let secret = "correct horse battery staple";
-        for name in [
-            "TERRACE_TOKEN",
-            "TERRACE_ID_TOKEN",
-            "TF_TOKEN_app_terraform_io",
+        let option = |arguments: &[&str]| {
+            let arguments: Vec<OsString> = arguments.iter().map(OsString::from).collect();
+            Secrets::find(&arguments, [])
+        };
+        let mut added = Secrets::default();
+        added.add(&Secret::new("correct horse"));
+        added.add(&Secret::new(secret));
+        added.add(&Secret::new("short"));
+        for secrets in [
+            Secrets::find(
+                &[],
+                [("TERRACE_TOKEN".into(), format!(" {secret}\n").into())],
+            ),
+            Secrets::find(&[], [("TF_TOKEN_app_terraform_io".into(), secret.into())]),
+            option(&["terrace", "--token", secret, "x"]),
+            option(&["terrace", &format!("--token={secret}"), "x"]),
+            added,
         ] {
-            let variables = [(name.into(), format!(" {secret}\n").into())];
-            let secrets = Secrets::find(&[], variables);
-            assert_eq!(secrets.hide(&format!("<{secret}>")), "<[token hidden]>");
-            assert_eq!(secrets.hide(secret.split_at(20).0), "[token hidden]");
-            assert_eq!(secrets.hide("correct horse"), "correct horse");
+            let mut document = serde_json::json!({ "a": [{ "b": secret }], secret: "short" });
+            secrets.hide_in(&mut document);
+            let shown = serde_json::json!({ "a": [{ "b": HIDDEN_TOKEN }], HIDDEN_TOKEN: "short" });
+            assert_eq!(document, shown);
         }
         let others = [("TERRACE_URL".into(), secret.into())];
         assert_eq!(Secrets::find(&[], others).hide(secret), secret);
     }
 
     #[test]
-    fn a_secret_of_a_file_is_hidden_once_it_is_added() {
-        let mut secrets = Secrets::default();
-        secrets.add(&Secret::new("hunter2hunter2"));
-        secrets.add(&Secret::new("hunter2hunter2hunter2"));
-        secrets.add(&Secret::new("short"));
-        assert_eq!(
-            secrets.hide("no hunter2hunter2, short"),
-            "no [token hidden], short"
-        );
-        assert_eq!(secrets.hide("hunter2hunter2hunter2"), "[token hidden]");
-    }
-
-    #[test]
-    fn the_value_of_the_token_option_is_hidden_everywhere() {
-        for arguments in [
-            os(&["terrace", "--token", "hunter2hunter2", "x"]),
-            os(&["terrace", "--token=hunter2hunter2", "x"]),
+    fn a_url_loses_its_userinfo_and_its_signature() {
+        for (url, shown) in [
+            ("https://me:pa5s@h/p", "https://[hidden]@h/p"),
+            ("https://pa5s@h", "https://[hidden]@h"),
+            (
+                "x=git::https://me:pa5/s@h/p?a=b",
+                "x=git::https://[hidden]@h/p?a=b",
+            ),
+            (
+                "https://h/p?X-Amz-Date=1&X-Amz-Signature=pa5s#f",
+                "https://h/p?[hidden]#f",
+            ),
+            ("https://h/?%74oken=pa5s", "https://h/?[hidden]"),
+            (
+                "https://u:pa5s@h/?TOKEN=pa5s",
+                "https://[hidden]@h/?[hidden]",
+            ),
         ] {
-            let secrets = Secrets::find(&arguments, []);
-            assert_eq!(secrets.hide("no hunter2hunter2"), "no [token hidden]");
+            let text = format!("see \"{url}\", twice: {url} there");
+            assert_eq!(
+                hidden(&text),
+                format!("see \"{shown}\", twice: {shown} there")
+            );
         }
     }
 
     #[test]
-    fn an_argument_that_looks_random_is_a_secret_and_a_path_is_not() {
-        for random in [
-            "q7Zp0cT1l9yQ3n/0hXbW2m+R8sKdV5uE6fGjA4iYtLo=",
-            "9f86d081884c7d659a2feaa0c55ad015",
-            "ghp_x8Kq2ZbT0aLw9Rv4Yc7Ns1Fh6Md3Jp5Ug",
-            "sess-q7Zp0cT1l9yQ3n_0hXbW2m-R8sKdV5uE6f",
-            "q7Zp0cT1l9yQ3n/0hXbW2m+R8sKdV5uE6fGjA4iYtL/",
-            "Qk0v/8aT1l9yQ3n/0hXbW2m+R8sKdV5uE6fGjA4iYtLoP2c7Wd1e/Rs5Tz==",
-        ] {
-            let secrets = Secrets::find(&os(&[random]), []);
-            assert_eq!(secrets.hide(random), HIDDEN_TOKEN);
-            let option = format!("--tokn={random}");
-            let secrets = Secrets::find(&os(&[&option]), []);
-            assert_eq!(secrets.hide(&option), format!("--tokn={HIDDEN_TOKEN}"));
-            let option = format!("-t{random}");
-            let secrets = Secrets::find(&os(&[&option]), []);
-            assert_eq!(secrets.hide(&option), format!("-t{HIDDEN_TOKEN}"));
-            let pair = format!("name={random}");
-            let secrets = Secrets::find(&os(&[&pair]), []);
-            assert!(!secrets.hide(&pair).contains(random));
+    fn a_parser_reads_the_same_url_without_its_secrets() {
+        let mut count = 0;
+        for userinfo in ["", "me@", "me:pa5s@", "me:p@a5s@", ":pa5s@", "pa%2f5s:x@"] {
+            for host in ["h", "h:8443", "[::1]", "[::1]:8443", "10.0.0.1"] {
+                for path in ["", "/", "/p/q@1.0.0", "/p:q@r"] {
+                    for query in [
+                        "",
+                        "?",
+                        "?a=b&c=d",
+                        "?a=b&X-Sig=pa5s",
+                        "?%53ig=pa5s",
+                        "?sig",
+                    ] {
+                        for fragment in ["", "#f", "#f@g"] {
+                            check(&format!("https://{userinfo}{host}{path}{query}{fragment}"));
+                            count += 1;
+                        }
+                    }
+                }
+            }
         }
-        for plain in [
-            "registry.opentofu.org/hashicorp/random",
-            "Users/Bob/Projects2024/Terraform/VPCModule",
-            "terraform-provider-hello_1.2.3_linux_amd64",
-            "61c051ac9ca350d4aaaaf00d61c051ac9ca350d4",
-            "--default-host=registry.terraform.io",
-            "/backups/2026-11-22-10-14-05",
-            "backups/2026-11-22-10-14-05",
-            "--out=backup-2026-11-22T10-14-05Z",
-            "backup-2026-11-22T10-14-05Z",
-            "backup_2026_11_22_10_14_05",
-            "2026-11-22_a1B2c3D4e5F6g7H8i9J0",
-            "/tmp/3f2b8c1e-9d4a-4c7b-8e6f-0a1b2c3d4e5f/dist",
-            "dist-3f2b8c1e-9d4a-4c7b-8e6f-0a1b2c3d4e5f",
-            "C:\\a1b2c3d4\\e5f6a7b8.a1b2c3d4e5f6a7b8c9d0e1f2",
-            "/q7Zp0cT1l9yQ3n0hXbW2m8R8sKdV5uE6fGjA4iYtLo",
-            "./q7Zp0cT1l9yQ3n0hXbW2m8R8sKdV5uE6fGjA4iYtLo",
-            "~/q7Zp0cT1l9yQ3n0hXbW2m8R8sKdV5uE6fGjA4iYtLo",
-            "Cache/sha256/9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
-        ] {
-            assert_eq!(Secrets::find(&os(&[plain]), []).hide(plain), plain);
-        }
+        assert_eq!(count, 6 * 5 * 4 * 6 * 3);
     }
 
-    #[test]
-    fn the_digest_of_an_option_for_digests_is_shown_and_elsewhere_its_form_is_that_of_a_secret() {
-        let digest = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08";
-        let key = format!("archives/{digest}.docs");
-        let option = format!("--archive={digest}");
-        for arguments in [
-            &["erase", "--archive", digest, "x"][..],
-            &["erase", &option, "x"],
-        ] {
-            assert_eq!(Secrets::find(&os(arguments), []).hide(&key), key);
+    /// Compares the text without its secrets with the URL that a parser returns.
+    fn check(text: &str) {
+        let url = Url::parse(text).unwrap();
+        let hidden = hidden(text);
+        let mut expected = url.clone();
+        if !url.username().is_empty() || url.password().is_some() {
+            expected.set_username("[hidden]").unwrap();
+            expected.set_password(None).unwrap();
         }
-        let variables = [("TERRACE_TOKEN".into(), digest.into())];
-        for secrets in [
-            Secrets::find(&os(&["erase", digest]), []),
-            Secrets::find(&os(&["erase", "--archive", "x", digest]), []),
-            Secrets::find(&os(&["erase", "--archive", digest]), variables),
-        ] {
-            assert_eq!(secrets.hide(&key), "archives/[token hidden].docs");
+        let mut parameters = url.query_pairs();
+        if parameters.any(|(name, _)| name.to_lowercase().contains("sig")) {
+            expected.set_query(Some("[hidden]"));
         }
-    }
-
-    #[test]
-    fn an_argument_that_names_a_file_is_not_a_secret() {
-        let file = tempfile::Builder::new()
-            .prefix("q7Zp0cT1l9yQ3n0hXbW2m8R8sKdV5uE6f")
-            .tempfile_in(".")
-            .unwrap();
-        let name = file.path().file_name().unwrap().to_str().unwrap();
-        assert!(guess::looks_random(name));
-        assert_eq!(Secrets::find(&os(&[name]), []).hide(name), name);
-    }
-
-    #[test]
-    fn a_guessed_secret_is_hidden_only_as_a_whole() {
-        let random = "9f86d081884c7d659a2feaa0c55ad015";
-        let secrets = Secrets::find(&os(&[random]), []);
-        let other = "/dist/9f86d081884c7d659a2f/x";
-        assert_eq!(secrets.hide(other), other);
-        assert_eq!(
-            secrets.hide(&format!("no {random}.")),
-            format!("no {HIDDEN_TOKEN}.")
-        );
-    }
-
-    #[test]
-    fn all_texts_of_a_document_are_searched() {
-        let text = format!("no {API_TOKEN}");
-        let mut document = serde_json::json!({ "a": [{ "b": text }], API_TOKEN: 1 });
-        Secrets::default().hide_in(&mut document);
-        let shown = format!("no {HIDDEN_TOKEN}");
-        assert_eq!(
-            document,
-            serde_json::json!({ "a": [{ "b": shown }], HIDDEN_TOKEN: 1 })
-        );
+        assert_eq!(Url::parse(&hidden).unwrap(), expected, "{text}: {hidden}");
     }
 }

@@ -15,6 +15,9 @@ const READABLE: usize = 16;
 /// The width below which a column is left out rather than cut.
 const LEAST: usize = 8;
 
+/// The width to which a column that is cut in a terminal is filled up in a file: one long text does not move all others.
+const FILLED: usize = 40;
+
 /// Maximum number of lines of a text that is wrapped.
 const WRAPPED_LINES: usize = 6;
 
@@ -109,7 +112,7 @@ impl Table {
         self.rows.is_empty()
     }
 
-    /// Returns the lines of the table. Without a width, nothing is cut or left out.
+    /// Returns the lines of the table. Without a width, nothing is cut or left out, and each row is one line.
     pub(super) fn lines(&self, width: Option<usize>, has_colors: bool) -> Vec<String> {
         let shown = self.shown(width);
         let title = |column: &Shown<'_>| (column.column.title.to_owned(), Style::Title);
@@ -126,7 +129,7 @@ impl Table {
         let rows = rows.map(|row| shown.iter().map(|column| cell(row, column)).collect());
         std::iter::once(titles)
             .chain(rows)
-            .flat_map(|cells| lines_of_row(&shown, cells, has_colors))
+            .flat_map(|cells| lines_of_row(&shown, cells, width.is_none(), has_colors))
             .collect()
     }
 
@@ -145,10 +148,13 @@ impl Table {
                 });
             }
         }
-        if let Some(width) = width {
-            self.limit(&mut shown, width);
-            leave_out(&mut shown, width);
-            cut(&mut shown, width);
+        match width {
+            Some(width) => {
+                self.limit(&mut shown, width);
+                leave_out(&mut shown, width);
+                cut(&mut shown, width);
+            }
+            None => shown.iter_mut().for_each(|it| it.width = it.least(FILLED)),
         }
         shown
     }
@@ -243,17 +249,26 @@ fn cut(shown: &mut [Shown<'_>], width: usize) {
     }
 }
 
-/// Returns the lines of a row: one, one more after each text that is wider than its column, and those of a wrapped text.
-fn lines_of_row(shown: &[Shown<'_>], cells: Vec<(String, Style)>, has_colors: bool) -> Vec<String> {
+/// Returns the lines of a row: one, and unless it is whole, one more after each text that is wider than its column, and those
+/// of a wrapped text.
+fn lines_of_row(
+    shown: &[Shown<'_>],
+    cells: Vec<(String, Style)>,
+    is_whole: bool,
+    has_colors: bool,
+) -> Vec<String> {
     let mut lines = Vec::new();
     let (mut line, mut start) = (String::new(), 0);
     for (column, (text, style)) in shown.iter().zip(cells) {
         let has_gap = start == 0 || measure_text_width(&line) + GAP.len() <= start;
-        if !has_gap && !text.is_empty() {
-            lines.push(std::mem::take(&mut line));
+        match has_gap || text.is_empty() {
+            true => {}
+            false if is_whole => line.push_str(GAP),
+            false => lines.push(std::mem::take(&mut line)),
         }
         line = pad_str(&line, start, Alignment::Left, None).into_owned();
         let text = match column.column.fit {
+            _ if is_whole => text.into(),
             Fit::Whole => text.into(),
             Fit::Cut | Fit::LeftOut(_) => truncate_str(&text, column.width, "…"),
             Fit::Wrapped => {
@@ -282,38 +297,20 @@ mod tests {
             Column::status("STATUS"),
             Column::cut("DESCRIPTION"),
         ]);
-        for (package, kind, latest, status, description) in [
-            (
-                "acme/vpc/aws",
-                "module",
-                "1.2.0",
-                "",
-                "A network with subnets in each zone",
-            ),
-            (
-                "acme/widget",
-                "provider",
-                "10.0.0",
-                "deprecated",
-                "Manages 網路 and other widgets",
-            ),
-        ] {
-            let date = "2026-11-22";
-            table.row([package, kind, latest, date, status, description].map(str::to_owned));
-        }
+        let date = "2026-11-22";
+        let description = "A network with subnets in each zone";
+        table.row(["acme/vpc/aws", "module", "1.2.0", date, "", description].map(str::to_owned));
+        let description = "Manages 網路 and other widgets";
+        let provider = [
+            "acme/widget",
+            "provider",
+            "10.0.0",
+            date,
+            "deprecated",
+            description,
+        ];
+        table.row(provider.map(str::to_owned));
         table
-    }
-
-    #[test]
-    fn a_table_without_a_width_is_whole_and_aligned() {
-        assert_eq!(
-            packages().lines(None, false),
-            [
-                "PACKAGE       KIND      LATEST  PUBLISHED   STATUS      DESCRIPTION",
-                "acme/vpc/aws  module    1.2.0   2026-11-22              A network with subnets in each zone",
-                "acme/widget   provider  10.0.0  2026-11-22  deprecated  Manages 網路 and other widgets",
-            ]
-        );
     }
 
     #[test]
@@ -334,22 +331,17 @@ mod tests {
                 "acme/widget   10.0.0  deprecated  Manages 網路 and other wi…",
             ]
         );
-        for width in 33..140 {
-            for line in packages().lines(Some(width), false) {
-                assert!(measure_text_width(&line) <= width, "{width}: {line}");
-            }
-        }
-    }
-
-    #[test]
-    fn names_and_versions_are_whole_in_any_terminal() {
-        let expected = [
+        // Names and versions are whole in any terminal.
+        let narrowest = [
             "PACKAGE       LATEST  STATUS",
             "acme/vpc/aws  1.2.0",
             "acme/widget   10.0.0  deprecated",
         ];
-        for width in [5, 33] {
-            assert_eq!(packages().lines(Some(width), false), expected);
+        assert_eq!(packages().lines(Some(5), false), narrowest);
+        for width in 33..140 {
+            for line in packages().lines(Some(width), false) {
+                assert!(measure_text_width(&line) <= width, "{width}: {line}");
+            }
         }
     }
 
@@ -359,16 +351,10 @@ mod tests {
         let long = "a-namespace-of-a-department/a-module/kubernetes";
         table.row([long, "module", "1.0.0", "", "", "Short"].map(str::to_owned));
         table.row([long, "", "", "", "", ""].map(str::to_owned));
+        let lines = table.lines(Some(60), false);
         assert_eq!(
-            table.lines(Some(60), false),
-            [
-                "PACKAGE       LATEST  STATUS      DESCRIPTION",
-                "acme/vpc/aws  1.2.0               A network with subnets in…",
-                "acme/widget   10.0.0  deprecated  Manages 網路 and other wi…",
-                long,
-                "              1.0.0               Short",
-                long,
-            ]
+            lines[3..],
+            [long, "              1.0.0               Short", long]
         );
         for length in 28..34 {
             let name = "x".repeat(length);
@@ -412,33 +398,36 @@ mod tests {
     }
 
     #[test]
-    fn a_column_without_texts_is_not_shown() {
-        let mut table = Table::new([Column::whole("A"), Column::status("STATUS")]);
-        assert!(table.is_empty());
-        table.row(["x".to_owned(), String::new()]);
-        assert_eq!(table.lines(None, false), ["A", "x"]);
+    fn a_long_text_in_a_file_is_whole_and_moves_only_its_own_row() {
+        let mut table = Table::new([
+            Column::whole("NAME"),
+            Column::cut("DEFAULT"),
+            Column::cut("X"),
+        ]);
+        let long = "x".repeat(60);
+        table.row(["a", "[]", "y"].map(str::to_owned));
+        table.row(["b", &long, "y"].map(str::to_owned));
+        let lines = table.lines(None, false);
+        assert_eq!(lines[1], format!("a     {:40}  y", "[]"));
+        assert_eq!(lines[2], format!("b     {long}  y"));
     }
 
     #[test]
     fn a_text_is_one_line_that_controls_no_terminal() {
-        let mut table = Table::new([Column::whole("A"), Column::whole("B")]);
-        table.row(["x\ny\x1b[31m".to_owned(), "z".to_owned()]);
-        assert_eq!(
-            table.lines(None, false),
-            ["A              B", "x y\\u{1b}[31m  z"]
-        );
+        let empty = Column::status("STATUS");
+        let mut table = Table::new([Column::whole("A"), Column::whole("B"), empty]);
+        assert!(table.is_empty());
+        table.row(["x\ny\x1b[31m", "z", ""].map(str::to_owned));
+        let expected = ["A              B", "x y\\u{1b}[31m  z"];
+        assert_eq!(table.lines(None, false), expected);
     }
 
     #[test]
     fn colours_change_neither_words_nor_alignment() {
         let plain = packages().lines(Some(80), false);
         let coloured = packages().lines(Some(80), true);
-        assert_ne!(plain, coloured);
-        let without: Vec<_> = coloured
-            .iter()
-            .map(|line| console::strip_ansi_codes(line))
-            .collect();
-        assert_eq!(without, plain);
+        let without = coloured.iter().map(|line| console::strip_ansi_codes(line));
+        assert_eq!(without.collect::<Vec<_>>(), plain);
         assert!(
             coloured[2].contains("\x1b[33mdeprecated\x1b[0m"),
             "{coloured:?}"

@@ -1,29 +1,32 @@
 //! The admin API, with its credential and its retries.
 
+mod call;
 mod catalog;
 mod documentation;
 mod mcp;
-mod operations;
-mod rules;
-mod webhooks;
 
-use terrace_base::percent::encode;
+use serde::de::DeserializeOwned;
 use terrace_base::secret::Secret;
 use terrace_core::api::admin::{
-    AuditPage, KeyChangeAnswer, MirroredBody, PresentedToken, PublishAnswer, RevokedToken,
-    RotationBody, SigningKeysAnswer, SigningKeysDocument, StatusBody, TokenAnswer, TokenBody,
-    TokenPage,
+    AuditPage, DocumentedAnswer, FactsAnswer, MirroredBody, PresentedToken, RemovedRule,
+    RuleAnswer, RuleBody, RuleList, SigningKeysAnswer, SigningKeysDocument, StatusBody,
+    StoredAnswer, UploadBody, UploadsAnswer, UploadsBody,
+};
+use terrace_core::api::endpoint::{
+    API_TOKEN, AUDIT, DOCUMENTED, FACTS, MIRRORED_RELEASE, RULE, RULES, SIGNING_KEYS, STATUS,
+    STORED_ARCHIVES, VERSION_STATUS,
 };
 use terrace_core::http::idempotency_key::IDEMPOTENCY_KEY;
 use terrace_core::model::address::MirroredAddress;
 use terrace_core::model::name::Namespace;
 use terrace_core::model::package::Package;
+use terrace_core::model::rule_id::RuleId;
 use terrace_core::model::status::StatusDocument;
-use terrace_core::model::token_id::TokenId;
 use terrace_core::model::version::Version;
-use terrace_openpgp::{KeyId, SigningKey, parse_signing_keys};
+use terrace_openpgp::{SigningKey, parse_signing_keys};
 use ureq::http::{Method, Request};
 
+pub(crate) use call::Call;
 pub(crate) use catalog::{Answer, PageQuery};
 pub(crate) use documentation::Condition;
 pub(crate) use mcp::McpHeaders;
@@ -38,14 +41,6 @@ pub(crate) struct Client<'a> {
     url: BaseUrl,
     tokens: TokenSource,
     http: Http<'a>,
-}
-
-/// A request to the registry.
-struct Call<'a> {
-    method: Method,
-    path: String,
-    /// The text and its media type.
-    body: Option<(&'a str, &'static str)>,
 }
 
 impl<'a> Client<'a> {
@@ -72,13 +67,9 @@ impl<'a> Client<'a> {
         &self.http
     }
 
-    /// Sends the description of a release.
-    pub(crate) fn publish(&self, path: &str, body: &str) -> Result<PublishAnswer, Failure> {
-        self.ask(Call {
-            method: Method::PUT,
-            path: path.to_owned(),
-            body: Some((body, "application/json")),
-        })
+    /// Returns the place that the token comes from.
+    pub(crate) fn token_place(&self) -> String {
+        self.tokens.place()
     }
 
     /// Returns the stored packages of a version of another registry's provider, if the version is stored.
@@ -87,15 +78,12 @@ impl<'a> Client<'a> {
         address: &MirroredAddress,
         version: &Version,
     ) -> Result<Option<MirroredBody>, Failure> {
-        self.find(format!("/admin/v1/mirror/{address}/{version}"))
+        let package = Package::Mirrored(address.clone());
+        self.find(Call::get(&MIRRORED_RELEASE).of_version(&package, version))
     }
 
     pub(crate) fn keys(&self, namespace: &Namespace) -> Result<SigningKeysDocument, Failure> {
-        self.ask(Call {
-            method: Method::GET,
-            path: keys_path(namespace),
-            body: None,
-        })
+        self.call(Call::get(&SIGNING_KEYS).with(namespace))
     }
 
     /// Returns the keys of a namespace, parsed to verify signatures with.
@@ -121,45 +109,15 @@ impl<'a> Client<'a> {
     ) -> Result<SigningKeysDocument, Failure> {
         let mut after: Option<String> = None;
         loop {
-            let query = after
-                .as_deref()
-                .map(|name| format!("?after={}", encode(name)));
-            let answer: SigningKeysAnswer = self.ask(Call {
-                method: Method::PUT,
-                path: format!("{}{}", keys_path(namespace), query.unwrap_or_default()),
-                body: Some((armored, "application/pgp-keys")),
-            })?;
+            let call = Call::put(&SIGNING_KEYS).with(namespace);
+            let call = call.query("after", after.as_deref());
+            let answer: SigningKeysAnswer =
+                self.call(call.text(armored, "application/pgp-keys"))?;
             match answer.next {
                 Some(next) if after.as_ref() != Some(&next) => after = Some(next),
                 _ => return Ok(answer.document),
             }
         }
-    }
-
-    /// Sets the status of a key. The registry updates some of the affected releases in each request.
-    pub(crate) fn set_key_status(
-        &self,
-        namespace: &Namespace,
-        key_id: KeyId,
-        body: &StatusBody,
-        after: Option<&str>,
-    ) -> Result<KeyChangeAnswer, Failure> {
-        let text = json_text(body)?;
-        let query = after.map(|name| format!("?after={}", encode(name)));
-        self.ask_about(Call {
-            method: Method::PUT,
-            path: format!(
-                "{}/{key_id}{}",
-                keys_path(namespace),
-                query.unwrap_or_default()
-            ),
-            body: Some((&text, "application/json")),
-        })
-    }
-
-    /// Removes a key that exists.
-    pub(crate) fn remove_key(&self, namespace: &Namespace, key_id: KeyId) -> Result<(), Failure> {
-        self.remove(format!("{}/{key_id}", keys_path(namespace)))
     }
 
     /// Sets the status of a package or of a version. Returns all statuses of the package.
@@ -169,83 +127,76 @@ impl<'a> Client<'a> {
         version: Option<&Version>,
         body: &StatusBody,
     ) -> Result<StatusDocument, Failure> {
-        let text = json_text(body)?;
-        self.ask_about(Call {
-            method: Method::PUT,
-            path: status_path(package, version),
-            body: Some((&text, "application/json")),
-        })
+        let call = match version {
+            Some(version) => Call::put(&VERSION_STATUS).of_version(package, version),
+            None => Call::put(&STATUS).of(package),
+        };
+        self.call(call.json(body)?)
     }
 
     /// Returns the statuses of a package and of its versions.
     pub(crate) fn statuses(&self, package: &Package) -> Result<StatusDocument, Failure> {
-        self.ask(Call {
-            method: Method::GET,
-            path: status_path(package, None),
-            body: None,
-        })
+        self.call(Call::get(&STATUS).of(package))
     }
 
     /// Returns a page of the audit log: entries after a number and since a time.
     pub(crate) fn audit(&self, after: u64, since: u64) -> Result<AuditPage, Failure> {
-        self.ask(Call {
-            method: Method::GET,
-            path: format!("/admin/v1/audit?after={after}&since={since}"),
-            body: None,
-        })
+        let call = Call::get(&AUDIT).query("after", Some(after));
+        self.call(call.query("since", Some(since)))
     }
 
-    pub(crate) fn create_token(&self, body: &TokenBody) -> Result<TokenAnswer, Failure> {
-        self.post(TOKENS.to_owned(), body)
+    /// Returns a page of the documents with a key prefix: those after a key.
+    pub(crate) fn facts(&self, prefix: &str, after: Option<&str>) -> Result<FactsAnswer, Failure> {
+        let call = Call::get(&FACTS).query("prefix", Some(prefix));
+        self.call(call.query("after", after))
     }
 
-    pub(crate) fn rotate_token(
+    /// Returns a page of the archives that documented versions refer to: those after a key.
+    pub(crate) fn documented(&self, after: Option<&str>) -> Result<DocumentedAnswer, Failure> {
+        self.call(Call::get(&DOCUMENTED).query("after", after))
+    }
+
+    /// Returns a page of the stored bytes: those after a key.
+    pub(crate) fn archives(
         &self,
-        id: TokenId,
-        body: &RotationBody,
-    ) -> Result<TokenAnswer, Failure> {
-        let text = json_text(body)?;
-        self.ask_about(Call {
-            method: Method::POST,
-            path: format!("{TOKENS}/{id}/rotation"),
-            body: Some((&text, "application/json")),
-        })
+        after: Option<&str>,
+        with_urls: bool,
+    ) -> Result<StoredAnswer, Failure> {
+        let call = Call::get(&STORED_ARCHIVES).query("urls", Some(with_urls));
+        self.call(call.query("after", after))
     }
 
-    /// Returns a page of the tokens: those after an ID.
-    pub(crate) fn tokens(&self, after: Option<&str>) -> Result<TokenPage, Failure> {
-        let query = after.map(|id| format!("?after={}", encode(id)));
-        self.ask(Call {
-            method: Method::GET,
-            path: format!("{TOKENS}{}", query.unwrap_or_default()),
-            body: None,
-        })
+    /// Returns which of these archives are missing, and how to upload them.
+    pub(crate) fn missing(&self, archives: Vec<UploadBody>) -> Result<UploadsAnswer, Failure> {
+        self.call(Call::post(&STORED_ARCHIVES).json(&UploadsBody { archives })?)
     }
 
-    /// Revokes a token. Returns whether the registry knows a token with this ID.
-    pub(crate) fn revoke_token(&self, id: TokenId) -> Result<bool, Failure> {
-        let revoked: RevokedToken = self.ask(Call {
-            method: Method::DELETE,
-            path: format!("{TOKENS}/{id}"),
-            body: None,
-        })?;
-        Ok(revoked.known)
+    /// Returns the rules that the token may manage.
+    pub(crate) fn rules(&self) -> Result<Vec<RuleAnswer>, Failure> {
+        let list: RuleList = self.call(Call::get(&RULES))?;
+        Ok(list.rules)
+    }
+
+    pub(crate) fn add_rule(&self, body: &RuleBody) -> Result<RuleAnswer, Failure> {
+        self.call(Call::post(&RULES).json(body)?)
+    }
+
+    pub(crate) fn remove_rule(&self, id: RuleId) -> Result<RemovedRule, Failure> {
+        self.call(Call::delete(&RULE).with(id))
     }
 
     /// Returns the token that is sent, as the registry describes it.
     pub(crate) fn presented_token(&self) -> Result<PresentedToken, Failure> {
-        self.ask_of_own_token(Method::GET)
+        self.call_of_own_token(Call::get(&API_TOKEN))
     }
 
     /// Revokes the token that is sent.
     pub(crate) fn revoke_own_token(&self) -> Result<(), Failure> {
-        self.ask_of_own_token(Method::DELETE).map(drop)
+        self.call_of_own_token(Call::delete(&API_TOKEN)).map(drop)
     }
 
-    fn ask_of_own_token(&self, method: Method) -> Result<PresentedToken, Failure> {
-        let path = OWN_TOKEN.to_owned();
-        let body = None;
-        let answer = self.send(&Call { method, path, body })?;
+    fn call_of_own_token(&self, call: Call) -> Result<PresentedToken, Failure> {
+        let answer = self.send(&call)?;
         match answer.status {
             404 | 405 => Err(Failure::Missing(format!(
                 "{} has no route for the token of a request: is it a Terrace registry, of this version or newer?",
@@ -255,31 +206,14 @@ impl<'a> Client<'a> {
         }
     }
 
-    /// Returns the place that the token comes from.
-    pub(crate) fn token_place(&self) -> String {
-        self.tokens.place()
-    }
-
-    fn post<T: serde::de::DeserializeOwned>(
-        &self,
-        path: String,
-        body: &impl serde::Serialize,
-    ) -> Result<T, Failure> {
-        let text = json_text(body)?;
-        self.ask(Call {
-            method: Method::POST,
-            path,
-            body: Some((&text, "application/json")),
-        })
+    /// Sends a request, and parses the JSON of a successful response.
+    pub(crate) fn call<T: DeserializeOwned>(&self, call: Call) -> Result<T, Failure> {
+        self.read(self.send(&call)?)
     }
 
     /// Returns the document at a path, if there is one.
-    fn find<T: serde::de::DeserializeOwned>(&self, path: String) -> Result<Option<T>, Failure> {
-        let answer = self.send(&Call {
-            method: Method::GET,
-            path,
-            body: None,
-        })?;
+    pub(crate) fn find<T: DeserializeOwned>(&self, call: Call) -> Result<Option<T>, Failure> {
+        let answer = self.send(&call)?;
         match answer.status {
             404 => Ok(None),
             _ => self.read(answer).map(Some),
@@ -287,12 +221,8 @@ impl<'a> Client<'a> {
     }
 
     /// Removes something that exists.
-    fn remove(&self, path: String) -> Result<(), Failure> {
-        let answer = self.send(&Call {
-            method: Method::DELETE,
-            path,
-            body: None,
-        })?;
+    pub(crate) fn remove(&self, call: Call) -> Result<(), Failure> {
+        let answer = self.send(&call)?;
         // An earlier attempt, with a lost response, may have removed it.
         if answer.is_success() || answer.status == 404 {
             Ok(())
@@ -301,24 +231,7 @@ impl<'a> Client<'a> {
         }
     }
 
-    /// Sends a request, and parses the JSON of a successful response.
-    fn ask<T: serde::de::DeserializeOwned>(&self, call: Call<'_>) -> Result<T, Failure> {
-        self.read(self.send(&call)?)
-    }
-
-    /// Does the same for a request about something that may not exist.
-    fn ask_about<T: serde::de::DeserializeOwned>(&self, call: Call<'_>) -> Result<T, Failure> {
-        let answer = self.send(&call)?;
-        match answer.missing() {
-            Some(message) => Err(Failure::Missing(format!(
-                "not found at {}: {message}",
-                self.url
-            ))),
-            None => self.read(answer),
-        }
-    }
-
-    fn read<T: serde::de::DeserializeOwned>(&self, answer: Response) -> Result<T, Failure> {
+    fn read<T: DeserializeOwned>(&self, answer: Response) -> Result<T, Failure> {
         if !answer.is_success() {
             return Err(self.failure(answer));
         }
@@ -335,7 +248,7 @@ impl<'a> Client<'a> {
     /// one is requested, once.
     ///
     /// A POST has an idempotency key, so that its retries create one resource only.
-    fn send(&self, call: &Call<'_>) -> Result<Response, Failure> {
+    fn send(&self, call: &Call) -> Result<Response, Failure> {
         let is_post = call.method == Method::POST;
         let key = is_post.then(random::text).transpose()?;
         let key = key.as_deref();
@@ -353,7 +266,7 @@ impl<'a> Client<'a> {
     fn send_as(
         &self,
         token: Option<&Secret>,
-        call: &Call<'_>,
+        call: &Call,
         key: Option<&str>,
     ) -> Result<Response, Failure> {
         let send = || self.send_once(call, token, key);
@@ -367,7 +280,7 @@ impl<'a> Client<'a> {
 
     fn send_once(
         &self,
-        call: &Call<'_>,
+        call: &Call,
         token: Option<&Secret>,
         key: Option<&str>,
     ) -> Result<Response, ureq::Error> {
@@ -381,9 +294,9 @@ impl<'a> Client<'a> {
         if let Some(key) = key {
             request = request.header(IDEMPOTENCY_KEY, key);
         }
-        Response::read(match call.body {
+        Response::read(match &call.body {
             Some((text, media_type)) => {
-                let request = request.header("content-type", media_type).body(text)?;
+                let request = request.header("content-type", *media_type).body(text)?;
                 self.http.agent().run(request)?
             }
             None => self.http.agent().run(request.body(())?)?,
@@ -395,69 +308,9 @@ impl<'a> Client<'a> {
         match answer.status {
             status @ (401 | 403) => {
                 let joined = answer.reasons(self.url()).join("; ");
-                Failure::NotAllowed(match status {
-                    401 => self.tokens.rejected(&joined),
-                    _ => self.tokens.not_allowed(&joined),
-                })
+                Failure::NotAllowed(self.tokens.refused(status == 403, &joined))
             }
             _ => answer.into_failure(self.url()),
-        }
-    }
-}
-
-const OWN_TOKEN: &str = "/api/v1/token";
-
-const TOKENS: &str = "/admin/v1/tokens";
-
-fn keys_path(namespace: &Namespace) -> String {
-    format!("/admin/v1/namespaces/{namespace}/keys")
-}
-
-fn status_path(package: &Package, version: Option<&Version>) -> String {
-    let version = version.map(|version| format!("/{version}"));
-    format!(
-        "/admin/v1/{}{}/status",
-        package_segments(package),
-        version.unwrap_or_default()
-    )
-}
-
-/// Returns the segments that name a package in the paths of the registry's own APIs.
-fn package_segments(package: &Package) -> String {
-    let kind = match package {
-        Package::Provider(_) => "providers",
-        Package::Module(_) => "modules",
-        Package::Mirrored(_) => "mirror",
-    };
-    format!("{kind}/{}", package.address())
-}
-
-fn json_text(body: &impl serde::Serialize) -> Result<String, Failure> {
-    serde_json::to_string(body).map_err(|error| Failure::Unexpected(error.to_string()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_path_of_a_status_names_the_kind_of_its_package() {
-        let provider = Package::Provider("acme/widget".parse().unwrap());
-        let module = Package::Module("acme/vpc/aws".parse().unwrap());
-        let mirrored = Package::Mirrored("a.example/acme/widget".parse().unwrap());
-        let (one, other) = ("1.0.0".parse().unwrap(), "1.0.0-b".parse().unwrap());
-        for (package, version, path) in [
-            (&provider, None, "providers/acme/widget"),
-            (&provider, Some(&one), "providers/acme/widget/1.0.0"),
-            (&module, None, "modules/acme/vpc/aws"),
-            (
-                &mirrored,
-                Some(&other),
-                "mirror/a.example/acme/widget/1.0.0-b",
-            ),
-        ] {
-            let path = format!("/admin/v1/{path}/status");
-            assert_eq!(status_path(package, version), path);
         }
     }
 }

@@ -2,7 +2,9 @@
 
 use serde::Serialize;
 use serde_json::{Value, json};
+use terrace_base::url::authority;
 use terrace_core::api::admin::{PublishAnswer, Published};
+use terrace_core::api::endpoint::{Endpoint, MIRRORED_RELEASE, PUBLISH_MODULE, PUBLISH_PROVIDER};
 use terrace_core::model::package::Package;
 use terrace_core::model::provenance::Provenance;
 
@@ -10,7 +12,7 @@ use crate::archive::Archive;
 use crate::error::Failure;
 use crate::http::BaseUrl;
 use crate::output::{Output, bytes, plural};
-use crate::registry::client::Client;
+use crate::registry::client::{Call, Client};
 use crate::registry::rounds::Uploads;
 
 /// The kind of a release.
@@ -96,27 +98,26 @@ impl Kind {
         }
     }
 
-    /// Returns the route of the admin API for releases of this kind.
-    fn route(self) -> &'static str {
+    /// Returns the endpoint for releases of this kind.
+    fn endpoint(self) -> &'static Endpoint {
         match self {
-            Self::MirroredProvider => "/admin/v1/mirror",
-            Self::Module => "/admin/v1/modules",
-            Self::Provider => "/admin/v1/providers",
+            Self::MirroredProvider => &MIRRORED_RELEASE,
+            Self::Module => &PUBLISH_MODULE,
+            Self::Provider => &PUBLISH_PROVIDER,
         }
     }
 }
 
 impl PublishRequest {
-    /// Returns the path that the description is sent to.
-    fn path(&self) -> String {
-        let Self {
-            kind,
-            address,
-            version,
-            ..
-        } = self;
+    /// Returns the request without its body.
+    fn call(&self) -> Call {
+        let call = Call::put(self.kind.endpoint());
+        let call = match Package::parse_address(&self.address) {
+            Some(package) => call.of(&package),
+            None => call,
+        };
         // A version may contain a `+`, which does not need an escape in a path.
-        format!("{}/{address}/{version}", kind.route())
+        call.with(&self.version)
     }
 
     /// Returns the archives as `--json` lists them.
@@ -142,7 +143,7 @@ impl PublishRequest {
 
     /// Returns the request that would be sent, as `--json` shows it.
     pub(crate) fn as_json(&self) -> Value {
-        json!({ "method": "PUT", "path": self.path(), "body": self.description })
+        json!({ "method": "PUT", "path": self.call().path(), "body": self.description })
     }
 
     /// Returns one line for each archive, for people.
@@ -171,7 +172,7 @@ impl PublishRequest {
                 "{address} {version} passes the checks that can be made locally. Nothing was sent; the request \
                  would be:"
             ),
-            format!("  PUT {place}{}", self.path()),
+            format!("  PUT {place}{}", self.call().path()),
         ];
         lines.extend(self.archive_lines());
         let mut report = self.report("dry_run", url);
@@ -204,6 +205,7 @@ impl PublishRequest {
             ),
         };
         let mut lines = vec![text];
+        lines.extend(self.places(url));
         let mut report = self.report(receipt.status, Some(url.to_owned()));
         lines.extend(receipt.provenance.as_ref().map(|job| format!("{by} {job}")));
         report.uploaded = receipt.uploaded;
@@ -213,6 +215,21 @@ impl PublishRequest {
             report.documentation = Some(documentation.document);
         }
         (lines, report)
+    }
+
+    /// Returns the lines with the page and the source address of the release.
+    fn places(&self, url: &str) -> Vec<String> {
+        let (url, address) = (url.trim_end_matches('/'), &self.address);
+        let (pages, source) = match self.kind {
+            Kind::MirroredProvider => ("mirrored", address.clone()),
+            Kind::Module => ("modules", format!("{}/{address}", authority(url))),
+            Kind::Provider => ("providers", format!("{}/{address}", authority(url))),
+        };
+        vec![
+            format!("  page    {url}/{pages}/{address}/{}", self.version),
+            format!("  source  {source}"),
+            "  Lists and searches have it within a minute or two.".to_owned(),
+        ]
     }
 
     /// Turns a conflict with a published release into one reason, which states the published contents and those that were
@@ -268,7 +285,7 @@ impl PublishRequest {
     /// # Errors
     /// The refusal.
     pub(crate) fn begin(&self, client: &Client<'_>) -> Result<PublishAnswer, Failure> {
-        let answer = client.publish(&self.path(), &self.description.to_string());
+        let answer = client.call(self.call().json(&self.description)?);
         match answer.map_err(|failure| self.compare(failure))? {
             PublishAnswer::Conflict { errors } => Err(self.compare(Failure::Conflict(errors))),
             PublishAnswer::Invalid { errors } => Err(Failure::Refused(errors)),

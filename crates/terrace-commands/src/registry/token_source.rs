@@ -106,61 +106,39 @@ impl TokenSource {
     }
 
     /// Returns the message that the registry rejects a request for this reason, with the source of the token and advice.
-    pub(crate) fn rejected(&self, reason: &str) -> String {
-        let (place, host) = match self {
-            Self::Token(token, host) => (token.place(), host),
-            Self::Job(_) => {
-                return format!(
-                    "the registry rejects the token: {reason}. It was issued to this CI job by the rules in the \
-                     registry's TERRACE_TRUSTED_PUBLISHERS, or by those that terrace trust list shows"
-                );
-            }
+    /// If it accepts the token, the reason names the scope that the token lacks.
+    pub(crate) fn refused(&self, is_accepted: bool, reason: &str) -> String {
+        let advice = match self {
+            Self::Token(token, host) => match token.place() {
+                TokenPlace::Client(_) => format!(
+                    "sign in again with `terrace login {host}`, `terraform login {host}` or `tofu login {host}`, or set TERRACE_TOKEN"
+                ),
+                _ => "use the admin token of the registry, or a token that it issued (terrace token create)".to_owned(),
+            },
+            Self::Job(_) => "its scopes are those of the rules in the registry's TERRACE_TRUSTED_PUBLISHERS, and of those that \
+                             terrace trust list shows"
+                .to_owned(),
             Self::Anonymous => {
-                return format!(
-                    "the registry requires a token: {reason}. Set TERRACE_TOKEN, or sign in with `terrace login`, \
-                     `terraform login` or `tofu login`"
-                );
+                "set TERRACE_TOKEN, or sign in with `terrace login`, `terraform login` or `tofu login`".to_owned()
             }
         };
-        let advice = match place {
-            TokenPlace::Client(_) => format!(
-                "Sign in again with `terrace login {host}`, `terraform login {host}` or `tofu login {host}`, or set TERRACE_TOKEN"
-            ),
-            place => format!(
-                "{place} must be its admin token, or an API token that it issued (terrace token create)"
-            ),
-        };
-        format!("the registry rejects the token in {place}: {reason}. {advice}")
-    }
-
-    /// Returns the message that the registry accepts the token and does not allow the request, for this reason, which names the
-    /// scope that the token lacks.
-    pub(crate) fn not_allowed(&self, reason: &str) -> String {
-        let (place, advice) = match self {
-            Self::Token(token, _) => (
-                format!("the token in {}", token.place()),
-                match token.place() {
-                    TokenPlace::Client(_) => {
-                        "The registry decides about the scopes of a sign-in: set TERRACE_TOKEN to its admin token, or to a \
-                         token with this scope"
-                    }
-                    _ => {
-                        "Use the registry's admin token, or a token with this scope (terrace token create)"
-                    }
-                },
-            ),
-            Self::Job(_) => (
-                "the token of this CI job".to_owned(),
-                "Its scopes are those of the rules in the registry's TERRACE_TRUSTED_PUBLISHERS, and of those that terrace trust \
-                 list shows",
-            ),
-            Self::Anonymous => {
-                return format!("the registry does not allow this without a token: {reason}");
+        let place = self.place();
+        match (self, is_accepted) {
+            (Self::Anonymous, true) => {
+                format!("the registry does not allow this without a token: {reason}")
             }
-        };
-        match reason.contains("scope") {
-            true => format!("{place} is valid, and does not allow this: {reason}. {advice}"),
-            false => format!("the registry does not allow this with {place}: {reason}"),
+            (Self::Anonymous, false) => {
+                format!("the registry requires a token: {reason}; {advice}")
+            }
+            (_, true) if reason.contains("scope") => {
+                format!(
+                    "the token in {place} is valid, and does not allow this: {reason}; {advice}"
+                )
+            }
+            (_, true) => {
+                format!("the registry does not allow this with the token in {place}: {reason}")
+            }
+            (_, false) => format!("the registry rejects the token in {place}: {reason}; {advice}"),
         }
     }
 
@@ -224,6 +202,7 @@ fn missing(host: &TokenHost, profile: Option<&str>) -> Failure {
 /// Exchanges the token of the job for a registry token.
 fn exchange(identity: &JobIdentity, url: &BaseUrl, http: &Http<'_>) -> Result<Secret, Failure> {
     let id_token = identity.token(http, &url.origin())?;
+    http.hide(&id_token);
     let body = request_body(id_token.expose());
     let answer = http.until_answered(url.as_str(), || {
         let request = Request::post(format!("{}{EXCHANGE_PATH}", url.origin()))
@@ -235,6 +214,7 @@ fn exchange(identity: &JobIdentity, url: &BaseUrl, http: &Http<'_>) -> Result<Se
         200 => {
             let read = serde_json::from_str::<Exchanged>(&answer.text).ok();
             let token = read.and_then(|read| checked(&read.access_token));
+            token.iter().for_each(|token| http.hide(token));
             let failure = || Failure::Unexpected(format!("{url} responded without a token"));
             token.ok_or_else(failure)
         }

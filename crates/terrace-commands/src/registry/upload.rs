@@ -10,9 +10,8 @@ use ureq::{Agent, Body, SendBody};
 
 use crate::archive::Archive;
 use crate::error::Failure;
-use crate::http;
 use crate::output::{Output, UploadBar, bytes};
-use crate::parallel;
+use crate::{http, parallel};
 
 /// The maximum number of parallel uploads.
 const PARALLEL_UPLOADS: usize = 4;

@@ -2,9 +2,14 @@
 //!
 //! Everything is read by the program `git`. Objects are requested by their IDs and never by names of the repository, so
 //! that no name is taken for an option or another revision.
+//!
+//! `git archive` and checkouts are not used: they follow `export-ignore` and `export-subst`, convert line ends and run filters. The
+//! bytes of a blob are the same on every machine, so a repeated publish finds every version unchanged.
 
 mod checkout;
+mod clone;
 mod objects;
+mod remote;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output as ProcessOutput, Stdio};
@@ -14,7 +19,9 @@ use tempfile::TempDir;
 use crate::output::Output;
 
 pub(crate) use checkout::Checkout;
+pub(crate) use clone::{Absent, pack_tree};
 pub(crate) use objects::{Entry, EntryKind, Objects};
+pub(crate) use remote::{Remote, RemoteCommit};
 
 /// The protocols that a repository is cloned by. Others are unencrypted, or run programs.
 const PROTOCOLS: [&str; 3] = ["https", "ssh", "file"];
@@ -88,18 +95,9 @@ impl Repository {
         output.progress(&format!("cloning {url}"));
         let place = tempfile::tempdir()
             .map_err(|error| format!("{}: {error}", std::env::temp_dir().display()))?;
-        let mut command = Command::new("git");
-        command.args(["-c", "protocol.allow=never"]);
-        for protocol in PROTOCOLS {
-            command
-                .arg("-c")
-                .arg(format!("protocol.{protocol}.allow=always"));
-        }
+        let mut command = remote_git(&PROTOCOLS);
         command.args(["clone", "--quiet", "--bare", "--", url]);
-        // A question of git would wait for an answer: in a CI job, for ever.
-        command.arg(place.path()).env("GIT_TERMINAL_PROMPT", "0");
-        command.env_remove("GIT_ALLOW_PROTOCOL");
-        run(&mut command).map_err(|reason| format!("{url}: {reason}"))?;
+        run(command.arg(place.path())).map_err(|reason| format!("{url}: {reason}"))?;
         Ok(Self {
             directory: place.path().to_owned(),
             _clone: Some(place),
@@ -152,6 +150,21 @@ impl Repository {
     }
 }
 
+/// Returns git for requests to a repository elsewhere, by these protocols.
+fn remote_git(protocols: &[&str]) -> Command {
+    let mut command = git_at(Path::new(""));
+    command.args(["-c", "protocol.allow=never"]);
+    for protocol in protocols {
+        command
+            .arg("-c")
+            .arg(format!("protocol.{protocol}.allow=always"));
+    }
+    // A question of git would wait for an answer: in a CI job, for ever.
+    command.env("GIT_TERMINAL_PROMPT", "0");
+    command.env_remove("GIT_ALLOW_PROTOCOL");
+    command
+}
+
 /// Returns git in a directory, for the repository that the directory belongs to.
 pub(super) fn git_at(directory: &Path) -> Command {
     let mut command = Command::new("git");
@@ -193,18 +206,18 @@ fn run(command: &mut Command) -> Result<ProcessOutput, String> {
     let output = output.map_err(|error| format!("git cannot be started: {error}"))?;
     match output.status.success() {
         true => Ok(output),
-        false => {
-            let message = String::from_utf8_lossy(&output.stderr);
-            let lines = message
-                .lines()
-                .map(str::trim)
-                .filter(|line| !line.is_empty());
-            Err(format!(
-                "git failed: {}",
-                lines.collect::<Vec<_>>().join("; ")
-            ))
-        }
+        false => Err(failure(&output.stderr)),
     }
+}
+
+/// Returns what git says about its failure.
+fn failure(said: &[u8]) -> String {
+    let message = String::from_utf8_lossy(said);
+    let lines = message
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty());
+    format!("git failed: {}", lines.collect::<Vec<_>>().join("; "))
 }
 
 #[cfg(test)]

@@ -107,26 +107,33 @@ pub(crate) fn reached<'a>(
 /// Returns the paths in a configuration file that start with `${path.module}` and lead out of the packed parts of a
 /// package.
 pub(crate) fn outside_files(file: &str, text: &str, packed: &Extent) -> Vec<Escape> {
-    let mut found = Vec::new();
-    for (index, line) in text.lines().enumerate() {
-        for (at, _) in line.match_indices(MODULE_PATH) {
+    let found = module_paths(text).filter_map(|(line, path)| {
+        let levels = match resolve(directory_of(file), path) {
+            Place::Inside(place) if packed.has(&place) => return None,
+            Place::Inside(_) => 0,
+            Place::Outside(levels) => levels,
+        };
+        Some(Escape {
+            file: file.to_owned(),
+            line: Some(line),
+            reference: format!("{MODULE_PATH}{path}"),
+            levels: Some(levels),
+        })
+    });
+    found.collect()
+}
+
+/// Returns the literal starts of the paths below the directory of a module, with their lines.
+pub(crate) fn module_paths(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let lines = text.lines().enumerate();
+    lines.flat_map(|(index, line)| {
+        line.match_indices(MODULE_PATH).map(move |(at, _)| {
             let rest = line.get(at + MODULE_PATH.len()..).unwrap_or_default();
             let end = rest.find(['"', '$', '}', ' ', ')']);
             let path = rest.get(..end.unwrap_or(rest.len())).unwrap_or_default();
-            let levels = match resolve(directory_of(file), path) {
-                Place::Inside(place) if packed.has(&place) => continue,
-                Place::Inside(_) => 0,
-                Place::Outside(levels) => levels,
-            };
-            found.push(Escape {
-                file: file.to_owned(),
-                line: Some(index + 1),
-                reference: format!("{MODULE_PATH}{path}"),
-                levels: Some(levels),
-            });
-        }
-    }
-    found
+            (index + 1, path)
+        })
+    })
 }
 
 /// Returns whether a directory is that of the module in `top`, or that of a submodule which it offers to its consumers.
@@ -194,6 +201,8 @@ mod tests {
             file: file.to_owned(),
             line: Some(2),
             source: source.to_owned(),
+            version: None,
+            is_computed: false,
         }
     }
 
@@ -206,14 +215,11 @@ mod tests {
 
     #[test]
     fn a_path_is_resolved_from_the_directory_of_its_file() {
+        let inside = |path: &str| Some(Place::Inside(path.to_owned()));
         for (directory, source, place) in [
-            ("", "./a", Some(Place::Inside("a".to_owned()))),
-            (
-                "modules/a",
-                "../b",
-                Some(Place::Inside("modules/b".to_owned())),
-            ),
-            ("examples/x", "../..", Some(Place::Inside(String::new()))),
+            ("", "./a", inside("a")),
+            ("modules/a", "../b", inside("modules/b")),
+            ("examples/x", "../..", inside("")),
             ("", "..", None),
             ("", "../b", Some(Place::Outside(1))),
             ("a", "../../../b/c", Some(Place::Outside(2))),
@@ -237,21 +243,19 @@ mod tests {
             call("b.tf", "/srv/modules/b"),
         ];
         let escapes = escapes(&sources, "");
-        assert_eq!(
-            found(&escapes.fatal),
-            [
-                ("b.tf", "/srv/modules/b"),
-                ("modules/a/main.tf", "../../../common")
-            ]
-        );
-        assert_eq!(
-            found(&escapes.harmless),
-            [
-                ("examples/x/other.tf", "../../../sibling"),
-                ("modules/a/examples/x/main.tf", "../../../../../b"),
-                ("recipe-ha/main.tf", "../../proj"),
-            ]
-        );
+        let files = |escapes| {
+            found(escapes)
+                .into_iter()
+                .map(|(file, _)| file)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(files(&escapes.fatal), ["b.tf", "modules/a/main.tf"]);
+        let harmless = [
+            "examples/x/other.tf",
+            "modules/a/examples/x/main.tf",
+            "recipe-ha/main.tf",
+        ];
+        assert_eq!(files(&escapes.harmless), harmless);
     }
 
     #[test]

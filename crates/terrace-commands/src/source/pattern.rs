@@ -208,57 +208,44 @@ pub(crate) fn is_like(text: &str, glob: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn captured(pattern: &str, text: &str) -> Option<(String, String, String)> {
+    /// Returns the name or the path, the system and the version that a pattern finds, joined by commas.
+    fn captured(pattern: &str, text: &str) -> Option<String> {
         let captures = pattern.parse::<Pattern>().unwrap().captures(text)?;
-        let name = captures.name.or(captures.path).unwrap_or_default();
-        let (system, version) = (captures.system, captures.version);
-        Some((
-            name,
-            system.unwrap_or_default(),
-            version.unwrap_or_default(),
-        ))
+        let name = captures.name.or(captures.path);
+        let fields = [name, captures.system, captures.version];
+        Some(fields.map(Option::unwrap_or_default).join(","))
     }
 
     #[test]
     fn the_fields_of_common_directories_and_tags_are_found() {
         for (pattern, text, expected) in [
-            ("modules/{name}", "modules/vpc", Some(("vpc", "", ""))),
+            ("modules/{name}", "modules/vpc", Some("vpc,,")),
             ("modules/{name}", "modules/vpc/inner", None),
             ("modules/{name}", "modules/a.b", None),
-            ("{system}/{name}", "aws/vpc", Some(("vpc", "aws", ""))),
+            ("{system}/{name}", "aws/vpc", Some("vpc,aws,")),
             (
                 "terraform-{system}-{name}",
-                "terraform-aws-vpc-endpoints",
-                Some(("vpc-endpoints", "aws", "")),
+                "terraform-aws-vpc-a",
+                Some("vpc-a,aws,"),
             ),
-            (
-                "{name}/v{version}",
-                "vpc/v1.2.3",
-                Some(("vpc", "", "1.2.3")),
-            ),
-            (
-                "{name}/{version}",
-                "vpc/v1.2.3",
-                Some(("vpc", "", "v1.2.3")),
-            ),
+            ("{name}/v{version}", "vpc/v1.2.3", Some("vpc,,1.2.3")),
+            ("{name}/{version}", "vpc/v1.2.3", Some("vpc,,v1.2.3")),
             (
                 "{name}-{version}",
                 "vpc-2-v1.2.3-rc.1",
-                Some(("vpc-2", "", "v1.2.3-rc.1")),
+                Some("vpc-2,,v1.2.3-rc.1"),
             ),
             (
                 "{path}/{version}",
                 "modules/vpc/1.2.3",
-                Some(("modules/vpc", "", "1.2.3")),
+                Some("modules/vpc,,1.2.3"),
             ),
-            ("{version}", "v1.2.3", Some(("", "", "v1.2.3"))),
+            ("{version}", "v1.2.3", Some(",,v1.2.3")),
             ("{version}", "v1.2", None),
             ("{version}", "latest", None),
         ] {
-            let expected = expected.map(|(name, system, version)| {
-                (name.to_owned(), system.to_owned(), version.to_owned())
-            });
-            assert_eq!(captured(pattern, text), expected, "{pattern} {text}");
+            let found = captured(pattern, text);
+            assert_eq!(found.as_deref(), expected, "{pattern} {text}");
         }
     }
 

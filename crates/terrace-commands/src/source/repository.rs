@@ -3,6 +3,7 @@
 use std::env;
 use std::path::Path;
 
+use terrace_base::digest::Sha256;
 use terrace_core::model::commit::CommitId;
 use terrace_core::model::relative_path::RelativePath;
 use terrace_core::model::source_url::SourceUrl;
@@ -32,6 +33,8 @@ pub(crate) struct ReleaseSource {
     pub(crate) commit: Option<CommitId>,
     /// The directory of the module in that repository; `None` for the top, or if it is unknown.
     pub(crate) directory: Option<RelativePath>,
+    /// The digest of the unpacked files of an archive, which belong to no commit.
+    pub(crate) tree: Option<Sha256>,
 }
 
 impl ReleaseSource {
@@ -66,7 +69,7 @@ impl ReleaseSource {
         Self {
             directory: prefix.and_then(|it| it.trim_end_matches('/').parse().ok()),
             commit: self.commit.or_else(|| is_clean().then(head)?),
-            url: self.url,
+            ..self
         }
     }
 }
@@ -93,7 +96,7 @@ pub(crate) fn find(
         _ => Ok(ReleaseSource {
             url,
             commit: commit.cloned(),
-            directory: None,
+            ..ReleaseSource::default()
         }),
     }
 }
@@ -218,28 +221,19 @@ mod tests {
     #[test]
     fn a_remote_becomes_the_url_in_a_browser() {
         for (remote, url) in [
+            ("https://git.test/a/vpc.git", "https://git.test/a/vpc"),
+            ("https://git.test/a/vpc/", "https://git.test/a/vpc"),
+            ("https://me:secret@git.test/vpc", "https://git.test/vpc"),
             (
-                "https://github.com/acme/vpc.git",
-                "https://github.com/acme/vpc",
-            ),
-            (
-                "https://github.com/acme/vpc/",
-                "https://github.com/acme/vpc",
-            ),
-            (
-                "https://me:secret@git.acme.test/vpc",
-                "https://git.acme.test/vpc",
-            ),
-            (
-                "http://git.acme.test:3000/a/vpc.git",
-                "http://git.acme.test:3000/a/vpc",
+                "http://git.test:3000/a/vpc.git",
+                "http://git.test:3000/a/vpc",
             ),
             ("git@github.com:acme/vpc.git", "https://github.com/acme/vpc"),
             (
-                "ssh://git@git.acme.test:2222/a/vpc.git",
-                "https://git.acme.test/a/vpc",
+                "ssh://git@git.test:2222/a/vpc.git",
+                "https://git.test/a/vpc",
             ),
-            ("git://git.acme.test/vpc.git", "https://git.acme.test/vpc"),
+            ("git://git.test/vpc.git", "https://git.test/vpc"),
             (
                 "git@ssh.dev.azure.com:v3/acme/my%20infra/vpc",
                 "https://dev.azure.com/acme/my%20infra/_git/vpc",
@@ -255,22 +249,14 @@ mod tests {
         let directory = top.path().join("modules/a b");
         std::fs::create_dir_all(&directory).unwrap();
         std::fs::write(directory.join("main.tf"), "").unwrap();
-        for arguments in [
-            &["init", "--quiet"][..],
-            &["remote", "add", "origin", "git@github.com:acme/infra.git"],
-            &["add", "."],
-            &[
-                "-c",
-                "user.name=a",
-                "-c",
-                "user.email=a@b",
-                "commit",
-                "--quiet",
-                "-m",
-                "a",
-            ],
+        for line in [
+            "init --quiet",
+            "remote add origin git@github.com:acme/infra.git",
+            "add .",
+            "-c user.name=a -c user.email=a@b commit --quiet -m a",
         ] {
-            git(top.path(), arguments).unwrap();
+            let arguments: Vec<&str> = line.split(' ').collect();
+            git(top.path(), &arguments).unwrap();
         }
         let place = |url: &str, directory: &Path| {
             let url = Some(url.parse().unwrap());
@@ -288,10 +274,8 @@ mod tests {
         let known = |is_clean| (Some("modules/a b".to_owned()), is_clean);
         assert_eq!(place(url, &directory), known(true));
         assert_eq!(place(url, top.path()), (None, true));
-        assert_eq!(
-            place("https://github.com/acme/other", &directory),
-            (None, false)
-        );
+        let other = "https://github.com/acme/other";
+        assert_eq!(place(other, &directory), (None, false));
         std::fs::write(top.path().join("elsewhere"), "").unwrap();
         assert_eq!(place(url, &directory), known(true));
         std::fs::write(directory.join("new.tf"), "").unwrap();
@@ -325,19 +309,14 @@ mod tests {
                 let found = variables.iter().find(|(known, _)| *known == name);
                 found.map(|(_, value)| (*value).to_owned())
             };
-            of_job(variable).map(|url| url.to_string())
+            of_job(variable).map_or_else(String::new, |url| url.to_string())
         };
-        let github = [
-            ("GITHUB_SERVER_URL", "https://github.com"),
-            ("GITHUB_REPOSITORY", "acme/vpc"),
-        ];
-        assert_eq!(of(&github).as_deref(), Some("https://github.com/acme/vpc"));
-        let gitlab = [("CI_PROJECT_URL", "https://gitlab.com/acme/infra/vpc")];
-        assert_eq!(
-            of(&gitlab).as_deref(),
-            Some("https://gitlab.com/acme/infra/vpc")
-        );
-        assert_eq!(of(&[]), None);
-        assert_eq!(of(&[("CI_PROJECT_URL", "")]), None);
+        let server = ("GITHUB_SERVER_URL", "https://github.com");
+        let github = [server, ("GITHUB_REPOSITORY", "acme/vpc")];
+        assert_eq!(of(&github), "https://github.com/acme/vpc");
+        let url = "https://gitlab.com/acme/infra/vpc";
+        assert_eq!(of(&[("CI_PROJECT_URL", url)]), url);
+        assert_eq!(of(&[]), "");
+        assert_eq!(of(&[("CI_PROJECT_URL", "")]), "");
     }
 }

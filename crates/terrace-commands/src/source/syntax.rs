@@ -2,17 +2,6 @@
 
 use terrace_base::untrusted::quoted;
 
-/// Returns the message of the HCL parser.
-pub(crate) fn hcl(error: &hcl::Error) -> String {
-    match error {
-        hcl::Error::Parse(error) => {
-            let place = error.location();
-            at(place.line(), place.column(), error.line(), error.message())
-        }
-        other => one_line(&other.to_string()),
-    }
-}
-
 /// Returns the message of the TOML parser about this text.
 pub(crate) fn toml(text: &str, error: &toml::de::Error) -> String {
     let before = error.span().and_then(|span| text.get(..span.start));
@@ -63,14 +52,6 @@ mod tests {
 
     #[test]
     fn a_message_is_one_line_that_names_the_place() {
-        let error = ::hcl::parse("a = 1\nprovider {").unwrap_err();
-        let message = hcl(&error);
-        assert!(
-            message.starts_with("line 2, column 11, \"provider {\": "),
-            "{message}"
-        );
-        assert!(!message.contains('\n'), "{message}");
-
         for (text, place) in [
             ("x = 1\nö = 2 y", "line 2, column "),
             ("[[provider]]\n  address = [\n", "line "),

@@ -160,30 +160,6 @@ impl Notation {
         }
     }
 
-    /// Returns a table's name as it is written in a file.
-    pub(crate) fn table(self, path: &str) -> String {
-        match self {
-            Self::Json => format!("\"{path}\""),
-            Self::Toml => format!("[{path}]"),
-        }
-    }
-
-    /// Returns a key with a value, which is the same in both notations, as it is written in a file.
-    pub(crate) fn member(self, key: &str, value: &str) -> String {
-        match self {
-            Self::Json => format!("\"{key}\": {value}"),
-            Self::Toml => format!("{key} = {value}"),
-        }
-    }
-
-    /// Returns a list with one binding as it is written in a file.
-    pub(crate) fn binding(self, list: &str, name: &str) -> String {
-        match self {
-            Self::Json => format!("\"{list}\": [{{ \"binding\": \"{name}\" }}]"),
-            Self::Toml => format!("[[{list}]] with binding = \"{name}\""),
-        }
-    }
-
     /// Returns the known keys of a text, and all keys.
     fn parse(self, text: &str) -> Result<(File, Map<String, Value>), String> {
         match self {
@@ -215,10 +191,7 @@ impl Deployment {
         let section = match env {
             None => &top,
             Some(name) => others.get(name).ok_or_else(|| match known.as_slice() {
-                [] => format!(
-                    "it has no environment {name:?}, and no other: add {}",
-                    notation.table(&format!("env.{name}"))
-                ),
+                [] => format!("it has no environment {name:?}, and no other: add env.{name}"),
                 known => format!(
                     "it has no environment {name:?}; it has {}",
                     known.join(", ")

@@ -1,12 +1,14 @@
-//! The location of a module's archive, as registries state it and clients read it (clients.md 3.7, 3.8).
+//! The location of a module's package, as registries state it and clients read it (clients.md 3.7, 3.8): an archive, or a
+//! repository of git in the forms of `go-getter`.
 
 use serde::Deserialize;
 use terrace_archive::ArchiveFormat;
 use terrace_base::digest::Sha256;
+use terrace_base::percent::{Plus, decoded};
 use terrace_core::limits;
 use terrace_core::upstream::origin::{Fetch, Fetched};
 
-use super::resolve::resolve;
+use super::resolve;
 
 /// The header in which registries name the location.
 pub(crate) const LOCATION_HEADER: &str = "x-terraform-get";
@@ -16,9 +18,30 @@ const OTHER_FORMATS: [&str; 9] = [
     ".tar", ".tar.bz2", ".tbz2", ".tar.xz", ".txz", ".tar.zst", ".tzst", ".bz2", ".xz",
 ];
 
+/// The hosts whose repositories clients recognise without `git::`.
+const FORGES: [&str; 2] = ["github.com/", "gitlab.com/"];
+
+/// The place of a module's package.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum ModuleLocation {
+    Archive(ArchiveLocation),
+    Repository(RepositoryLocation),
+}
+
+/// A repository of git that contains a module.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct RepositoryLocation {
+    /// The URL, of https or ssh.
+    pub(crate) url: String,
+    /// The tag, the branch or the commit; without it, that of `HEAD`.
+    pub(crate) reference: Option<String>,
+    /// The directory of the module within the repository.
+    pub(crate) subdir: Option<String>,
+}
+
 /// An archive that contains a module.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct ModuleLocation {
+pub(crate) struct ArchiveLocation {
     /// The request for the archive.
     pub(crate) fetch: Fetch,
     /// The format that the location names. Without it, the bytes decide.
@@ -37,10 +60,16 @@ pub(crate) enum LocationError {
         "the origin names no location of the module: neither a body with \"location\" nor a header X-Terraform-Get"
     )]
     Missing,
-    /// The module is not in an archive.
+    /// The module is neither in an archive nor in a repository of git.
     #[error(
-        "the origin refers to {0:?}, which is no archive: publish the module from its repository, with `terrace publish \
-         modules GIT-URL` or `terrace publish module DIR`"
+        "the origin refers to {0:?}, which is neither an archive nor a repository of git over https or ssh: publish the \
+         module from its files, with `terrace publish module DIR`"
+    )]
+    Unsupported(String),
+    /// The URL of the repository has a password, or its parameters are not those of a tag, a branch or a commit.
+    #[error(
+        "the origin refers to the repository {0:?} with a password, a key or an invalid ref: only a ref and git's own \
+         credentials are used"
     )]
     Repository(String),
     /// The archive has a format that is not stored.
@@ -75,12 +104,26 @@ impl ModuleLocation {
         Self::parse(text.ok_or(LocationError::Missing)?, &fetched.final_url)
     }
 
+    /// Returns the archive, as every registry of this kind has it.
+    pub(crate) fn into_archive(self) -> Result<ArchiveLocation, LocationError> {
+        match self {
+            Self::Archive(location) => Ok(location),
+            Self::Repository(location) => Err(LocationError::Unsupported(location.url)),
+        }
+    }
+
     fn parse(text: &str, base: &str) -> Result<Self, LocationError> {
         // A password that is cut off is no longer recognised.
         let short = || -> String {
             let shown = without_secrets(text);
             shown.chars().take(limits::ORIGIN_TEXT_CHARS).collect()
         };
+        if let Some(url) = repository_url(text) {
+            let location = RepositoryLocation::parse(&url);
+            return location
+                .map(Self::Repository)
+                .ok_or_else(|| LocationError::Repository(short()));
+        }
         let is_relative = ["/", "./", "../"].iter().any(|it| text.starts_with(it));
         let url = match is_relative {
             true => resolve(base, text),
@@ -88,7 +131,7 @@ impl ModuleLocation {
         };
         let is_url = url.starts_with("https://") || url.starts_with("http://");
         if !is_url || url.contains(char::is_whitespace) || !url.is_ascii() {
-            return Err(LocationError::Repository(short()));
+            return Err(LocationError::Unsupported(short()));
         }
         let (url, subdir) = split_subdir(&url);
         let Query {
@@ -113,9 +156,9 @@ impl ModuleLocation {
         });
         // A repository that clients would clone has no archive's name.
         if format.is_none() && name.ends_with(".git") {
-            return Err(LocationError::Repository(short()));
+            return Err(LocationError::Unsupported(short()));
         }
-        Ok(Self {
+        Ok(Self::Archive(ArchiveLocation {
             fetch: Fetch {
                 base: None,
                 reference: url,
@@ -126,6 +169,69 @@ impl ModuleLocation {
             format,
             subdir,
             sha256: sha256.transpose()?,
+        }))
+    }
+}
+
+/// Returns the URL of the repository that a location means, in the forms that clients recognise: `git::URL`, a path of a forge,
+/// and `user@host:path`.
+fn repository_url(text: &str) -> Option<String> {
+    let forced = text.strip_prefix("git::");
+    let text = forced.unwrap_or(text);
+    if text.contains("://") {
+        return forced.map(str::to_owned);
+    }
+    if FORGES.iter().any(|forge| text.starts_with(forge)) {
+        let (path, query) = text.split_once('?').unwrap_or((text, ""));
+        let (repository, subdir) = path.split_once("//").unwrap_or((path, ""));
+        let mut parts = repository.splitn(4, '/');
+        let (host, owner, name) = (parts.next()?, parts.next()?, parts.next()?);
+        let name = name.strip_suffix(".git").unwrap_or(name);
+        let subdir = parts.next().unwrap_or(subdir);
+        return Some(format!(
+            "https://{host}/{owner}/{name}.git//{subdir}?{query}"
+        ));
+    }
+    let (user, path) = text.split_once('@')?;
+    let (host, path) = path.split_once(':')?;
+    let is_plain = !user.contains('/') && !host.contains('/');
+    is_plain.then(|| format!("ssh://{user}@{host}/{path}"))
+}
+
+impl RepositoryLocation {
+    /// Parses the URL of a repository with `//subdir` and `ref`. Other parameters than that of a shallow clone would have an
+    /// effect that a fetch does not have.
+    fn parse(url: &str) -> Option<Self> {
+        let (url, subdir) = split_subdir(url);
+        let (url, query) = url.split_once('?').unwrap_or((&url, ""));
+        let mut reference = None;
+        for parameter in query.split('&').filter(|it| !it.is_empty()) {
+            match parameter.split_once('=')? {
+                ("ref", value) => reference = Some(decoded(value, Plus::Space)?.into_owned()),
+                ("depth", _) => {}
+                _ => return None,
+            }
+        }
+        let (scheme, rest) = url.split_once("://")?;
+        let authority = rest.split('/').next().unwrap_or_default();
+        let user = authority.rsplit_once('@').map(|(user, _)| user);
+        let is_allowed = match scheme {
+            "https" => user.is_none(),
+            "ssh" => user.is_none_or(|user| !user.contains(':')),
+            _ => false,
+        };
+        let is_plain = |text: &str| {
+            text.bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || b"-._~/+@%:=,".contains(&byte))
+        };
+        let is_ref = |name: &String| {
+            !name.is_empty() && is_plain(name) && !name.starts_with('-') && !name.contains(':')
+        };
+        let is_valid = is_allowed && is_plain(rest) && reference.as_ref().is_none_or(is_ref);
+        is_valid.then(|| Self {
+            url: url.to_owned(),
+            reference: reference.filter(|name| name != "HEAD"),
+            subdir,
         })
     }
 }
@@ -215,7 +321,9 @@ mod tests {
     const BASE: &str = "https://old.example/v1/modules/acme/vpc/aws/1.0.0/download";
 
     fn parse(text: &str) -> Result<(String, Option<ArchiveFormat>, Option<String>), LocationError> {
-        let location = ModuleLocation::parse(text, BASE)?;
+        let ModuleLocation::Archive(location) = ModuleLocation::parse(text, BASE)? else {
+            panic!("{text} is a repository")
+        };
         assert!(!location.fetch.with_token);
         Ok((location.fetch.reference, location.format, location.subdir))
     }
@@ -224,54 +332,39 @@ mod tests {
     fn archives_are_located_as_clients_locate_them() {
         let (zip, tar) = (Some(ArchiveFormat::Zip), Some(ArchiveFormat::TarGz));
         for (text, url, format, subdir) in [
-            (
-                "https://s.example/a.zip",
-                "https://s.example/a.zip",
-                zip,
-                None,
-            ),
+            ("https://s.test/a.zip", "https://s.test/a.zip", zip, None),
             (
                 "/files/a.tar.gz",
                 "https://old.example/files/a.tar.gz",
                 tar,
                 None,
             ),
-            (
-                "./a.tgz",
-                "https://old.example/v1/modules/acme/vpc/aws/1.0.0/a.tgz",
-                tar,
-                None,
-            ),
+            ("./a.tgz", &BASE.replace("download", "a.tgz"), tar, None),
             (
                 "../a?archive=zip",
-                "https://old.example/v1/modules/acme/vpc/aws/a",
+                &BASE.replace("1.0.0/download", "a"),
                 zip,
                 None,
             ),
             (
-                "https://s.example/o?sig=a%2Fb&archive=tgz&x",
-                "https://s.example/o?sig=a%2Fb&x",
+                "https://s.test/o?sig=a%2Fb&archive=tgz&x",
+                "https://s.test/o?sig=a%2Fb&x",
                 tar,
                 None,
             ),
             (
-                "https://s.example/a.zip//modules/vpc?sig=b//c",
-                "https://s.example/a.zip?sig=b//c",
+                "https://s.test/a.zip//modules/vpc?sig=b//c",
+                "https://s.test/a.zip?sig=b//c",
                 zip,
                 Some("modules/vpc"),
             ),
             (
-                "https://s.example/a//*?archive=tar.gz",
-                "https://s.example/a",
+                "https://s.test/a//*?archive=tar.gz",
+                "https://s.test/a",
                 tar,
                 Some("*"),
             ),
-            (
-                "https::https://s.example/a",
-                "https://s.example/a",
-                None,
-                None,
-            ),
+            ("https::https://s.test/a", "https://s.test/a", None, None),
         ] {
             let subdir = subdir.map(str::to_owned);
             assert_eq!(parse(text), Ok((url.to_owned(), format, subdir)), "{text}");
@@ -279,22 +372,69 @@ mod tests {
     }
 
     #[test]
-    fn a_repository_is_refused_with_advice_and_without_its_password() {
+    fn repositories_are_located_as_clients_locate_them() {
+        for (text, url, reference, subdir) in [
+            (
+                "git::https://git.example/acme/vpc.git//modules/a?ref=v1.0.0%2Bb&depth=1",
+                "https://git.example/acme/vpc.git",
+                Some("v1.0.0+b"),
+                Some("modules/a"),
+            ),
+            (
+                "git::ssh://git@git.example/vpc.git",
+                "ssh://git@git.example/vpc.git",
+                None,
+                None,
+            ),
+            (
+                "git@git.example:acme/vpc.git//a?ref=main",
+                "ssh://git@git.example/acme/vpc.git",
+                Some("main"),
+                Some("a"),
+            ),
+            (
+                "github.com/acme/vpc//modules/a?ref=v1",
+                "https://github.com/acme/vpc.git",
+                Some("v1"),
+                Some("modules/a"),
+            ),
+            (
+                "git::https://git.example/vpc?ref=HEAD",
+                "https://git.example/vpc",
+                None,
+                None,
+            ),
+        ] {
+            let location = RepositoryLocation {
+                url: url.to_owned(),
+                reference: reference.map(str::to_owned),
+                subdir: subdir.map(str::to_owned),
+            };
+            let parsed = ModuleLocation::parse(text, BASE);
+            assert_eq!(parsed, Ok(ModuleLocation::Repository(location)), "{text}");
+        }
+    }
+
+    #[test]
+    fn other_locations_are_refused_without_their_passwords() {
         for text in [
-            "git::https://git.example/acme/vpc.git?ref=v1.0.0",
-            "git::ssh://git@git.example/vpc.git",
             "git::https://user:pa5s@git.example/vpc",
             "git::git::https://user:pa5s@git.example/vpc",
+            "git::ssh://user:pa5s@git.example/vpc",
             &format!("git::https://user:pa5s{}@git.example/vpc", "x".repeat(2000)),
-            "github.com/acme/vpc",
-            "git@github.com:acme/vpc.git",
+            "git::file:///srv/vpc",
+            "git::http://git.example/vpc",
+            "git::ext::sh -c true",
+            "git::https://git.example/vpc?ref=-x",
+            "git::https://git.example/vpc?ref=a%3Ab",
+            "git::https://git.example/vpc?sshkey=pa5s",
             "hg::https://hg.example/vpc",
             "s3::https://s3.example/a.zip",
             "https://git.example/acme/vpc.git",
             "https://git.example/a b",
         ] {
-            let error = parse(text).unwrap_err().to_string();
-            assert!(error.contains("terrace publish modules"), "{text}: {error}");
+            let error = ModuleLocation::parse(text, BASE).unwrap_err().to_string();
+            assert!(error.contains("the origin refers to"), "{text}: {error}");
             assert!(
                 !error.contains("pa5s") && !error.contains("?ref"),
                 "{error}"
@@ -318,7 +458,10 @@ mod tests {
         };
         let read = |body: &str, header| {
             let location = ModuleLocation::read(&fetched(body), header);
-            location.map(|location| location.fetch.reference)
+            location.map(|location| match location {
+                ModuleLocation::Archive(location) => location.fetch.reference,
+                ModuleLocation::Repository(location) => location.url,
+            })
         };
         let body = r#"{"location": "/a.zip"}"#;
         let (a, b) = ("https://old.example/a.zip", "https://old.example/b.zip");

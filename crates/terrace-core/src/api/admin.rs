@@ -112,7 +112,8 @@ pub struct MirroredBody {
     pub packages: Vec<PackageBody>,
 }
 
-/// The body of `PUT /admin/v1/modules/{namespace}/{name}/{system}/{version}`.
+/// The body of `PUT /admin/v1/modules/{namespace}/{name}/{system}/{version}`, and with the hostname of its registry before the
+/// namespace that of a mirrored module, which needs `source`, and `commit` or `tree`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ModuleBody {
@@ -130,6 +131,9 @@ pub struct ModuleBody {
     /// The directory of the module in that repository, if it is known and not the top one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub directory: Option<String>,
+    /// The SHA-256 of the files of a mirrored module, in hexadecimal, if its registry names an archive and no commit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tree: Option<String>,
 }
 
 /// The archive within [`ModuleBody`].

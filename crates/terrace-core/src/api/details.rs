@@ -1,33 +1,40 @@
-//! The JSON of the registry's own API, as the Worker writes it. The command reads it into types of its own, which accept the
-//! answers of older and newer registries.
+//! The description of packages: the JSON of the registry's own API, which assistants get, pages show and the command reads.
+//! Fields that a reader does not know are ignored.
 //!
 //! Times are texts, as in RFC 3339. Paths begin with a slash and belong to the same registry.
+
+mod documents;
+
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
 use crate::api::route::ApiRoute;
-use crate::documentation::{DocumentPath, DocumentationKind, ModuleDetails, ModulePart, NamedPart};
-use crate::index::about::ModuleArchive;
+use crate::documentation::{
+    Contents, DocumentPath, DocumentationKind, ModuleDetails, ModulePart, NamedPart, Page,
+};
+use crate::index::about::{About, ModuleArchive};
 use crate::index::catalog::CatalogLine;
-use crate::index::overview::OverviewVersion;
-use crate::model::package::Package;
-use crate::model::package::PackageKind;
+use crate::index::overview::{Overview, OverviewVersion};
+use crate::model::package::{Package, PackageKind};
 use crate::model::package_hash::PackageHash;
 use crate::model::protocol_version::ProtocolVersion;
 use crate::model::provenance::Provenance;
 use crate::model::relative_path::RelativePath;
 use crate::model::source::SourceDocument;
 use crate::model::status::{Reason, ReleaseState, ReleaseStatus};
-use crate::model::version::RequestedVersion;
 use crate::model::version::Version;
+use crate::storage::release::{OfferedPackage, PackageDocument, SigningKeyDocument};
 use terrace_base::digest::Sha256;
+
+pub use documents::{DocumentView, DocumentationSummary, Navigation, SymbolView, document_path};
 
 /// A package, as lists name it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PackageName {
     /// Module or provider; mirrored providers are providers.
     pub kind: PackageKind,
-    /// The address, as users write it below the hostname of the registry; a mirrored provider's with its own hostname.
+    /// The address, as users write it below the hostname of the registry; a mirrored package's with its own hostname.
     pub address: String,
     /// The path of its details.
     pub path: String,
@@ -117,26 +124,6 @@ pub struct VersionDetails {
     pub module: Option<ModuleView>,
 }
 
-/// The origin of a version's documentation.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct DocumentationSummary {
-    /// The path of [`Navigation`].
-    pub path: String,
-    /// The time at which it was added or last replaced, to the second.
-    pub changed_at: String,
-    /// How often it was changed after it was first added.
-    pub changes: u32,
-    /// The SPDX identifier of its licence, if it is stated.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub license: Option<String>,
-    /// The page that it was taken from, for another registry's provider.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub origin: Option<String>,
-    /// Notes about files that were cut, skipped or unreadable.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub notes: Vec<String>,
-}
-
 /// A platform of a provider.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlatformView {
@@ -176,6 +163,9 @@ pub struct ModuleView {
     pub submodules: Vec<NamedPartView>,
     /// The directories with configuration below `examples/`.
     pub examples: Vec<NamedPartView>,
+    /// The images of READMEs, and the licence.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<DocumentView>,
 }
 
 /// A submodule or an example.
@@ -191,63 +181,6 @@ pub struct NamedPartView {
     pub files: Vec<DocumentView>,
 }
 
-/// The response of `GET /api/v1/{address}/{version}/docs`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Navigation {
-    /// The kind, the address and the path of the package, as in lists.
-    #[serde(flatten)]
-    pub package: PackageName,
-    /// The documented version, as published.
-    pub version: Version,
-    /// The origin of the documentation, if there is any.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub documentation: Option<DocumentationSummary>,
-    /// The documents, in the order of a navigation.
-    pub documents: Vec<DocumentView>,
-    /// The names that configurations refer to.
-    pub symbols: Vec<SymbolView>,
-}
-
-/// A document that can be read.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct DocumentView {
-    /// The kind: that of a provider's page, `readme`, `submodules` or `examples`.
-    pub kind: String,
-    /// The name within its kind, as in its path.
-    pub name: String,
-    /// The path of its text.
-    pub path: String,
-    /// The title of a provider's page.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub title: Option<String>,
-    /// The group that a provider's page is listed in.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub subcategory: Option<String>,
-    /// The description of a provider's page.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub description: Option<String>,
-    /// The length of the text in bytes.
-    pub size: u64,
-    /// `true` if the file exceeded [`PAGE_BYTES`](crate::limits::PAGE_BYTES) and the text is its beginning.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub is_truncated: bool,
-    /// `true` if the command generated the page from the provider's schema, because the provider has no file for it.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub is_generated: bool,
-}
-
-/// A name that configurations refer to.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SymbolView {
-    /// The kind of its page, such as `resources`; neither an overview nor a guide.
-    pub kind: DocumentationKind,
-    /// The name in configurations, such as `acme_widget`, or that of a function.
-    pub name: String,
-    /// The path of the page that describes it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub path: Option<String>,
-}
-
 /// The response of `GET /api/v1/namespaces`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NamespacePage {
@@ -261,7 +194,7 @@ pub struct NamespacePage {
 /// A namespace that has packages.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NamespaceView {
-    /// The name in lower case; that of mirrored providers with their hostname, such as `registry.example.com/acme`.
+    /// The name in lower case; that of mirrored packages with their hostname, such as `registry.example.com/acme`.
     pub namespace: String,
     /// The path of [`PackagePage`].
     pub path: String,
@@ -277,6 +210,18 @@ pub struct PackagePage {
     /// The name as in [`NamespaceView`].
     pub namespace: String,
     /// The packages, ascending by kind and address.
+    pub packages: Vec<ListedPackage>,
+    /// The cursor of the next page, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<String>,
+}
+
+/// The response of `GET /api/v1/{address}/used-by`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UsedByPage {
+    /// The address of the package.
+    pub address: String,
+    /// The packages whose newest documented version uses it, ascending by kind and address.
     pub packages: Vec<ListedPackage>,
     /// The cursor of the next page, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -311,6 +256,9 @@ pub struct ListedPackage {
 pub struct SearchPage {
     /// The results, the best first.
     pub results: Vec<SearchResult>,
+    /// A query with results that differs in the spelling, if this one has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub did_you_mean: Option<String>,
     /// The cursor of the next page, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
@@ -327,9 +275,10 @@ pub enum SearchResult {
         package: ListedPackage,
         /// The places of the words of the query.
         highlights: Highlights,
-        /// The inputs of a module that have a word of the query in their names.
+        /// The words of the names of a module's inputs, outputs, resource types and submodules that match a word of the query
+        /// found neither in the address nor in the description.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        inputs: Vec<Pieces>,
+        words: Vec<String>,
     },
     /// A symbol of a provider.
     Symbol {
@@ -365,13 +314,16 @@ pub struct Highlights {
 impl From<&Package> for PackageName {
     fn from(package: &Package) -> Self {
         Self {
-            kind: match package {
-                Package::Module(_) => PackageKind::Module,
-                Package::Provider(_) | Package::Mirrored(_) => PackageKind::Provider,
-            },
+            kind: package.kind(),
             address: package.address(),
             path: ApiRoute::Package(package.clone()).to_string(),
         }
+    }
+}
+
+impl fmt::Display for StatusView {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.state, self.reason)
     }
 }
 
@@ -383,6 +335,91 @@ impl From<&ReleaseStatus> for StatusView {
             at: status.at.to_string(),
         }
     }
+}
+
+/// The fields of a provider's version index that its details show.
+#[derive(Debug, Default, Deserialize)]
+pub struct BuiltVersion {
+    #[serde(default)]
+    protocols: Vec<ProtocolVersion>,
+    #[serde(default)]
+    signing_key: Option<SigningKeyDocument>,
+    #[serde(default)]
+    packages: Vec<PackageDocument>,
+    #[serde(default)]
+    offered: Vec<OfferedPackage>,
+}
+
+impl PackageDetails {
+    /// Returns the details of a package.
+    pub fn of(package: &Package, overview: &Overview) -> Self {
+        Self {
+            package: PackageName::from(package),
+            latest: overview.newest().map(|newest| newest.version.clone()),
+            status: overview.status.as_ref().map(StatusView::from),
+            versions: overview.versions.iter().map(VersionSummary::from).collect(),
+        }
+    }
+}
+
+impl VersionDetails {
+    /// Returns the details of a version. Without facts for them, `overview` and `built` are their defaults.
+    pub fn of(
+        package: &Package,
+        version: &Version,
+        about: About,
+        overview: &Overview,
+        built: BuiltVersion,
+    ) -> Self {
+        let listed = overview.version(version);
+        let documentation = about.documentation.as_ref();
+        Self {
+            package: PackageName::from(package),
+            version: VersionSummary {
+                version: version.clone(),
+                published_at: Some(about.published_at.to_string()),
+                status: listed.and_then(|it| it.status.as_ref().map(StatusView::from)),
+                source: about.source,
+                is_documented: documentation.is_some(),
+            },
+            latest: overview.newest().map(|newest| newest.version.clone()),
+            package_status: overview.status.as_ref().map(StatusView::from),
+            provenance: about.provenance,
+            archive: about.archive,
+            documentation: documentation.map(|it| DocumentationSummary::of(package, version, it)),
+            platforms: platforms(&built),
+            protocols: built.protocols,
+            signing_key: built.signing_key.map(|key| SigningKeyView {
+                key_id: key.key_id.to_string(),
+                fingerprint: key.fingerprint,
+                ascii_armor: key.ascii_armor,
+            }),
+            module: match about.documentation.map(|it| it.head.contents) {
+                Some(Contents::Module(details)) => Some(ModuleView::new(details, package, version)),
+                _ => None,
+            },
+        }
+    }
+}
+
+fn platforms(built: &BuiltVersion) -> Vec<PlatformView> {
+    let stored = built.packages.iter().map(|package| PlatformView {
+        os: package.platform.os().to_owned(),
+        arch: package.platform.arch().to_owned(),
+        filename: package.filename.clone(),
+        sha256: package.sha256,
+        size: Some(package.size),
+        h1: package.h1,
+    });
+    let offered = built.offered.iter().map(|offer| PlatformView {
+        os: offer.platform.os().to_owned(),
+        arch: offer.platform.arch().to_owned(),
+        filename: offer.filename.clone(),
+        sha256: offer.sha256,
+        size: None,
+        h1: None,
+    });
+    stored.chain(offered).collect()
 }
 
 impl From<&OverviewVersion> for VersionSummary {
@@ -418,17 +455,19 @@ impl ModuleView {
             root,
             submodules,
             examples,
+            attachments,
         } = details;
+        let view = |document: &DocumentPath, file: &Page| DocumentView {
+            size: u64::from(file.member.size),
+            is_truncated: file.is_truncated,
+            ..DocumentView::new(document, package, version)
+        };
         let part = |NamedPart { name, part, files }: NamedPart| NamedPartView {
             files: files
                 .into_iter()
                 .map(|file| {
                     let document = DocumentPath::ExampleFile(name.clone(), file.name.clone());
-                    DocumentView {
-                        size: u64::from(file.member.size),
-                        is_truncated: file.is_truncated,
-                        ..DocumentView::new(&document, package, version)
-                    }
+                    view(&document, &file)
                 })
                 .collect(),
             name,
@@ -438,31 +477,10 @@ impl ModuleView {
             root,
             submodules: submodules.into_iter().map(part).collect(),
             examples: examples.into_iter().map(part).collect(),
+            files: attachments
+                .iter()
+                .map(|file| view(&DocumentPath::File(file.name.clone()), file))
+                .collect(),
         }
     }
-}
-
-impl DocumentView {
-    /// Creates the entry of a document of a version, without its properties.
-    pub fn new(document: &DocumentPath, package: &Package, version: &Version) -> Self {
-        let text = document.to_string();
-        let (kind, name) = text.split_once('/').unwrap_or((&text, &text));
-        Self {
-            kind: kind.to_owned(),
-            name: name.to_owned(),
-            path: document_path(document.clone(), package, version),
-            title: None,
-            subcategory: None,
-            description: None,
-            size: 0,
-            is_truncated: false,
-            is_generated: false,
-        }
-    }
-}
-
-/// Returns the path of a document of a version.
-pub fn document_path(document: DocumentPath, package: &Package, version: &Version) -> String {
-    let version = RequestedVersion::Exact(version.clone());
-    ApiRoute::Document(package.clone(), version, document).to_string()
 }

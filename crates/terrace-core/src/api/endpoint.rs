@@ -115,7 +115,8 @@ use RequiredAccess::{
 /// Defines the endpoints as constants, and the list of all endpoints.
 macro_rules! endpoints {
     ($($id:ident $errors:ident $name:literal $paths:tt $actions:tt)+) => {
-        $(const $id: Endpoint = Endpoint {
+        $(#[doc = concat!("The endpoint `", $name, "`.")]
+        pub const $id: Endpoint = Endpoint {
             name: $name,
             paths: &$paths,
             actions: &$actions,
@@ -134,9 +135,9 @@ endpoints! {
     PROVIDER_VERSIONS  Json  "provider_versions"  ["/v1/providers/{namespace}/{type}/versions"]                       [get(Readers), head(Readers)]
     PROVIDER_VERSION   Json  "provider_version"   ["/v1/providers/{namespace}/{type}/{version}"]                      [get(Readers), head(Readers)]
     PROVIDER_DOWNLOAD  Json  "provider_download"  ["/v1/providers/{namespace}/{type}/{version}/download/{os}/{arch}"] [get(Readers), head(Readers)]
-    MODULE_VERSIONS    Json  "module_versions"    ["/v1/modules/{namespace}/{name}/{system}/versions"]                [get(Readers), head(Readers)]
-    MODULE_DOWNLOAD    Json  "module_download"    ["/v1/modules/{namespace}/{name}/{system}/{version}/download"]      [get(Readers), head(Readers)]
-    MODULE_NEWEST      Json  "module_newest"      ["/v1/modules/{namespace}/{name}/{system}/download"]                [get(Readers), head(Readers)]
+    MODULE_VERSIONS    Json  "module_versions"    ["/v1/modules/{namespace}/{name}/{system}/versions", "/origins/{hostname}/v1/modules/{namespace}/{name}/{system}/versions"]                [get(Readers), head(Readers)]
+    MODULE_DOWNLOAD    Json  "module_download"    ["/v1/modules/{namespace}/{name}/{system}/{version}/download", "/origins/{hostname}/v1/modules/{namespace}/{name}/{system}/{version}/download"]      [get(Readers), head(Readers)]
+    MODULE_NEWEST      Json  "module_newest"      ["/v1/modules/{namespace}/{name}/{system}/download", "/origins/{hostname}/v1/modules/{namespace}/{name}/{system}/download"]                [get(Readers), head(Readers)]
     MODULE             Json  "module"             ["/v1/modules/{namespace}/{name}/{system}"]                                         [get(Readers), head(Readers)]
     MODULE_VERSION     Json  "module_version"     ["/v1/modules/{namespace}/{name}/{system}/{version}"]                               [get(Readers), head(Readers)]
     PROVIDER           Json  "provider"           ["/v1/providers/{namespace}/{type}"]                                                [get(Readers), head(Readers)]
@@ -179,13 +180,16 @@ endpoints! {
     EXCHANGE           OAuth "exchange"           ["/oauth/exchange"]                                                 [handled(Method::Post, Anyone)]
 
     API_SEARCH         Json  "api_search"         ["/api/v1/search"]                                                                  [search(Method::Get), search(Method::Head)]
+    // A question of any length, so a POST; no page asks it, so no session.
+    API_CHECK          Json  "api_check"          ["/api/v1/check"]                                                                   [handled(Method::Post, Searchers)]
     API_TOKEN          Json  "api_token"          ["/api/v1/token"]                                                                   [get(Holders), head(Holders), deletion(Holders)]
     API_NAMESPACES     Json  "api_namespaces"     ["/api/v1/namespaces"]                                                              [search(Method::Get), search(Method::Head)]
     API_NAMESPACE      Json  "api_namespace"      ["/api/v1/namespaces/{namespace}", "/api/v1/namespaces/{hostname}/{namespace}"]     [view(Method::Get), view(Method::Head)]
     API_PACKAGE        Json  "api_package"        ["/api/v1/providers/{namespace}/{type}", "/api/v1/modules/{namespace}/{name}/{system}", "/api/v1/mirror/{hostname}/{namespace}/{type}"] [view(Method::Get), view(Method::Head)]
+    API_USED_BY        Json  "api_used_by"        ["/api/v1/providers/{namespace}/{type}/used-by", "/api/v1/modules/{namespace}/{name}/{system}/used-by", "/api/v1/mirror/{hostname}/{namespace}/{type}/used-by"] [search(Method::Get), search(Method::Head)]
     API_VERSION        Json  "api_version"        ["/api/v1/providers/{namespace}/{type}/{version}", "/api/v1/modules/{namespace}/{name}/{system}/{version}", "/api/v1/mirror/{hostname}/{namespace}/{type}/{version}"] [view(Method::Get), view(Method::Head)]
     API_NAVIGATION     Json  "api_navigation"     ["/api/v1/providers/{namespace}/{type}/{version}/docs", "/api/v1/modules/{namespace}/{name}/{system}/{version}/docs", "/api/v1/mirror/{hostname}/{namespace}/{type}/{version}/docs"] [view(Method::Get), view(Method::Head)]
-    API_DOCUMENT       Json  "api_document"       ["/api/v1/providers/{namespace}/{type}/{version}/docs/overview", "/api/v1/providers/{namespace}/{type}/{version}/docs/{kind}/{page}", "/api/v1/mirror/{hostname}/{namespace}/{type}/{version}/docs/overview", "/api/v1/mirror/{hostname}/{namespace}/{type}/{version}/docs/{kind}/{page}", "/api/v1/modules/{namespace}/{name}/{system}/{version}/docs/readme", "/api/v1/modules/{namespace}/{name}/{system}/{version}/docs/submodules/{page}", "/api/v1/modules/{namespace}/{name}/{system}/{version}/docs/examples/{page}", "/api/v1/modules/{namespace}/{name}/{system}/{version}/docs/examples/{page}/{file}"] [view(Method::Get), view(Method::Head)]
+    API_DOCUMENT       Json  "api_document"       ["/api/v1/providers/{namespace}/{type}/{version}/docs/overview", "/api/v1/providers/{namespace}/{type}/{version}/docs/{kind}/{page}", "/api/v1/mirror/{hostname}/{namespace}/{type}/{version}/docs/overview", "/api/v1/mirror/{hostname}/{namespace}/{type}/{version}/docs/{kind}/{page}", "/api/v1/modules/{namespace}/{name}/{system}/{version}/docs/readme", "/api/v1/modules/{namespace}/{name}/{system}/{version}/docs/submodules/{page}", "/api/v1/modules/{namespace}/{name}/{system}/{version}/docs/examples/{page}", "/api/v1/modules/{namespace}/{name}/{system}/{version}/docs/examples/{page}/{file}", "/api/v1/modules/{namespace}/{name}/{system}/{version}/docs/files/{file}"] [view(Method::Get), view(Method::Head)]
 
     // Clients send requests and notifications alike by POST; the endpoint has no streams that a GET would open.
     MCP                Mcp   "mcp"                ["/mcp"]                                                            [handled(Method::Post, Searchers)]
@@ -196,10 +200,12 @@ endpoints! {
     PAGE_HOME          Html  "page_home"          []                                                                  [view(Method::Get), view(Method::Head)]
     PAGE_BROWSE        Html  "page_browse"        []                                                                  [view(Method::Get), view(Method::Head)]
     PAGE_SEARCH        Html  "page_search"        []                                                                  [view(Method::Get), view(Method::Head)]
+    PAGE_NAMES         Html  "page_names"         []                                                                  [view(Method::Get), view(Method::Head)]
     PAGE_ASSISTANTS    Html  "page_assistants"    []                                                                  [view(Method::Get), view(Method::Head)]
     PAGE_NAMESPACE     Html  "page_namespace"     []                                                                  [view(Method::Get), view(Method::Head)]
     PAGE_PACKAGE       Html  "page_package"       []                                                                  [view(Method::Get), view(Method::Head)]
     PAGE_VERSIONS      Html  "page_versions"      []                                                                  [view(Method::Get), view(Method::Head)]
+    PAGE_USED_BY       Html  "page_used_by"       []                                                                  [view(Method::Get), view(Method::Head)]
     PAGE_VERSION       Html  "page_version"       []                                                                  [view(Method::Get), view(Method::Head)]
     PAGE_DOCUMENT      Html  "page_document"      []                                                                  [view(Method::Get), view(Method::Head)]
     PAGE_TEXT          Html  "page_text"          []                                                                  [view(Method::Get), view(Method::Head)]
@@ -207,7 +213,7 @@ endpoints! {
     PAGE_FEED          Html  "page_feed"          []                                                                  [view(Method::Get), view(Method::Head)]
     PAGE_BADGE         Html  "page_badge"         []                                                                  [view(Method::Get), view(Method::Head)]
     // No HEAD: each request is one sign-in.
-    PAGE_SIGN_IN       Html  "page_sign_in"       []                                                                  [get(Anyone)]
+    PAGE_SIGN_IN       Html  "page_sign_in"       []                                                                  [get(Anyone), handled(Method::Post, Anyone)]
     PAGE_SIGN_OUT      Html  "page_sign_out"      []                                                                  [get(Anyone), head(Anyone), handled(Method::Post, Anyone)]
     PAGE_SITEMAP       Html  "page_sitemap"       []                                                                  [view(Method::Get), view(Method::Head)]
     // The answer is the same for every caller.
@@ -482,10 +488,12 @@ fn list(route: &ListRoute) -> &'static Endpoint {
 fn api(route: &ApiRoute) -> &'static Endpoint {
     match route {
         ApiRoute::Search => &API_SEARCH,
+        ApiRoute::Check => &API_CHECK,
         ApiRoute::Token => &API_TOKEN,
         ApiRoute::Namespaces => &API_NAMESPACES,
         ApiRoute::Namespace(_) => &API_NAMESPACE,
         ApiRoute::Package(_) => &API_PACKAGE,
+        ApiRoute::UsedBy(_) => &API_USED_BY,
         ApiRoute::Version(..) => &API_VERSION,
         ApiRoute::Navigation(..) => &API_NAVIGATION,
         ApiRoute::Document(..) => &API_DOCUMENT,
@@ -506,10 +514,12 @@ fn page(route: &PageRoute) -> &'static Endpoint {
         PageRoute::Home => &PAGE_HOME,
         PageRoute::Browse(_) => &PAGE_BROWSE,
         PageRoute::Search => &PAGE_SEARCH,
+        PageRoute::Names => &PAGE_NAMES,
         PageRoute::Assistants => &PAGE_ASSISTANTS,
         PageRoute::Namespace(_) => &PAGE_NAMESPACE,
         PageRoute::Package(_) => &PAGE_PACKAGE,
         PageRoute::Versions(_) => &PAGE_VERSIONS,
+        PageRoute::UsedBy(_) => &PAGE_USED_BY,
         PageRoute::Version(..) => &PAGE_VERSION,
         PageRoute::Document(..) => &PAGE_DOCUMENT,
         PageRoute::Text(..) => &PAGE_TEXT,
@@ -520,7 +530,10 @@ fn page(route: &PageRoute) -> &'static Endpoint {
         PageRoute::SignOut => &PAGE_SIGN_OUT,
         PageRoute::Sitemap => &PAGE_SITEMAP,
         PageRoute::Asset(_) | PageRoute::OpenSearch | PageRoute::Robots => &PAGE_FILE,
-        PageRoute::Moved(_) | PageRoute::Invalid(_) | PageRoute::Unknown => &PAGE_UNKNOWN,
+        PageRoute::Moved(_)
+        | PageRoute::Guessed(_)
+        | PageRoute::Invalid(_)
+        | PageRoute::Unknown => &PAGE_UNKNOWN,
     }
 }
 

@@ -6,8 +6,7 @@ use crate::api::route::{
 };
 use crate::model::own_hosts::OwnHosts;
 use crate::model::package::Package;
-use crate::model::version::RequestedVersion;
-use crate::model::version::Version;
+use crate::model::version::{RequestedVersion, Version};
 use crate::oci::pushed::{PushedPath, Reference};
 use crate::oci::{GeneratedPath, GeneratedReference};
 
@@ -73,11 +72,7 @@ impl Subject {
         let Some((package, version)) = found else {
             return Self::default();
         };
-        let package = match package {
-            Package::Mirrored(address) => own.package(address),
-            package => package,
-        };
-        Self::of(&package, version.as_ref())
+        Self::of(&own.hosted(package), version.as_ref())
     }
 }
 
@@ -115,11 +110,15 @@ fn of_mirror(route: MirrorRoute) -> Found {
 
 fn of_api(route: ApiRoute) -> Found {
     Some(match route {
-        ApiRoute::Package(package) => (package, None),
+        ApiRoute::Package(package) | ApiRoute::UsedBy(package) => (package, None),
         ApiRoute::Version(package, version)
         | ApiRoute::Navigation(package, version)
         | ApiRoute::Document(package, version, _) => (package, exact(version)),
-        ApiRoute::Search | ApiRoute::Namespaces | ApiRoute::Namespace(_) | ApiRoute::Token => {
+        ApiRoute::Search
+        | ApiRoute::Check
+        | ApiRoute::Namespaces
+        | ApiRoute::Namespace(_)
+        | ApiRoute::Token => {
             return None;
         }
     })
@@ -129,6 +128,7 @@ fn of_page(route: PageRoute) -> Found {
     Some(match route {
         PageRoute::Package(package)
         | PageRoute::Versions(package)
+        | PageRoute::UsedBy(package)
         | PageRoute::Comparison(package, ..)
         | PageRoute::ComparisonForm(package)
         | PageRoute::Feed(FeedScope::Package(package))
@@ -173,63 +173,34 @@ mod tests {
         let archive = format!("/archives/1800000000/{digest}/{digest}.zip");
         let pull = format!("/pull/1800000000/{digest}/a.b/acme/widget/1.0.0/linux_amd64.zip");
         let blob = format!("/v2/team/tools/blobs/sha256:{digest}");
-        for (path, package, version) in [
-            ("/v1/providers/acme/widget/versions", "acme/widget", ""),
-            (
-                "/v1/providers/AcMe/widget/1.0.0/download/linux/amd64",
-                "acme/widget",
-                "1.0.0",
-            ),
-            (
-                "/v1/modules/acme/vpc/aws/1.0.0/download",
-                "acme/vpc/aws",
-                "1.0.0",
-            ),
-            ("/mirror/a.b/acme/widget/index.json", "a.b/acme/widget", ""),
-            (
-                "/mirror/a.b/acme/widget/1.0.0.json",
-                "a.b/acme/widget",
-                "1.0.0",
-            ),
-            (
-                "/mirror/registry.test/acme/widget/1.0.0.json",
-                "acme/widget",
-                "1.0.0",
-            ),
-            (
-                "/origins/a.b/v1/providers/acme/widget/versions",
-                "a.b/acme/widget",
-                "",
-            ),
-            (
-                "/api/v1/modules/acme/vpc/aws/1.0.0/docs",
-                "acme/vpc/aws",
-                "1.0.0",
-            ),
-            ("/api/v1/providers/acme/widget/latest", "acme/widget", ""),
-            ("/modules/acme/vpc/aws", "acme/vpc/aws", ""),
-            (
-                "/v2/providers/acme/widget/manifests/1.0.0",
-                "acme/widget",
-                "1.0.0",
-            ),
-            ("/v2/team/tools/manifests/v1", "team/tools", "v1"),
-            (blob.as_str(), "team/tools", ""),
-            (pull.as_str(), "a.b/acme/widget", "1.0.0"),
-            (
-                "/admin/v1/providers/acme/widget/1.0.0",
-                "acme/widget",
-                "1.0.0",
-            ),
-            ("/admin/v1/modules/acme/vpc/aws/status", "acme/vpc/aws", ""),
-            (archive.as_str(), "", ""),
-            ("/admin/v1/tokens", "", ""),
-            ("/v1/providers/a--b/widget/versions", "", ""),
-            ("/", "", ""),
+        for row in [
+            "/v1/providers/acme/widget/versions acme/widget",
+            "/v1/providers/AcMe/widget/1.0.0/download/linux/amd64 acme/widget 1.0.0",
+            "/v1/modules/acme/vpc/aws/1.0.0/download acme/vpc/aws 1.0.0",
+            "/mirror/a.b/acme/widget/index.json a.b/acme/widget",
+            "/mirror/a.b/acme/widget/1.0.0.json a.b/acme/widget 1.0.0",
+            "/mirror/registry.test/acme/widget/1.0.0.json acme/widget 1.0.0",
+            "/origins/a.b/v1/providers/acme/widget/versions a.b/acme/widget",
+            "/api/v1/modules/acme/vpc/aws/1.0.0/docs acme/vpc/aws 1.0.0",
+            "/api/v1/providers/acme/widget/latest acme/widget",
+            "/modules/acme/vpc/aws acme/vpc/aws",
+            "/v2/providers/acme/widget/manifests/1.0.0 acme/widget 1.0.0",
+            "/v2/team/tools/manifests/v1 team/tools v1",
+            &format!("{blob} team/tools"),
+            &format!("{pull} a.b/acme/widget 1.0.0"),
+            "/admin/v1/providers/acme/widget/1.0.0 acme/widget 1.0.0",
+            "/admin/v1/modules/acme/vpc/aws/status acme/vpc/aws",
+            &archive,
+            "/admin/v1/tokens",
+            "/v1/providers/a--b/widget/versions",
+            "/",
         ] {
+            let mut parts = row.split(' ');
+            let path = parts.next().unwrap();
+            let expected = [parts.next(), parts.next()].map(Option::unwrap_or_default);
             let found = Subject::of_path(path, &own);
             let found = [found.package, found.version].map(Option::unwrap_or_default);
-            assert_eq!(found, [package, version], "{path}");
+            assert_eq!(found, expected, "{path}");
         }
     }
 }

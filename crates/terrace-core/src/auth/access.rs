@@ -298,15 +298,7 @@ impl Access {
 
     /// Returns whether this caller may read everything.
     pub fn may_read_all(&self, caller: &Caller) -> bool {
-        match caller {
-            Caller::Root(_) => true,
-            Caller::Bearer(token) if token.scopes.allow_reading_all() => true,
-            Caller::Browser(session) if session.scopes().allow_reading_all() => true,
-            Caller::Client(token) if token.scopes().allow_reading_all() => true,
-            Caller::Bearer(_) | Caller::Browser(_) | Caller::Client(_) | Caller::Anonymous => {
-                !self.guards_reads()
-            }
-        }
+        caller.reads(Scopes::allow_reading_all) || !self.guards_reads()
     }
 
     /// Returns the view that this caller has of the packages of `owner`.
@@ -320,64 +312,64 @@ impl Access {
             return Visibility::Public;
         }
         match caller {
-            Caller::Root(_) => Visibility::Private,
-            Caller::Bearer(token) if token.scopes.allow_reading(owner) => Visibility::Private,
-            Caller::Browser(session) if session.scopes().allow_reading(owner) => {
-                Visibility::Private
-            }
-            Caller::Client(token) if token.scopes().allow_reading(owner) => Visibility::Private,
+            caller if caller.reads(|scopes| scopes.allow_reading(owner)) => Visibility::Private,
             Caller::Anonymous if *is_private => Visibility::Unauthenticated,
-            Caller::Bearer(_) | Caller::Browser(_) | Caller::Client(_) | Caller::Anonymous => {
-                Visibility::Hidden
-            }
+            _ => Visibility::Hidden,
         }
     }
 }
 
 impl Caller {
-    /// Returns whether the caller may do everything.
-    pub fn is_admin(&self) -> bool {
+    /// Returns whether the caller may read what these scopes allow to read.
+    fn reads(&self, allow: impl FnOnce(&Scopes) -> bool) -> bool {
+        match self {
+            Self::Anonymous => false,
+            Self::Root(_) => true,
+            Self::Bearer(token) => allow(&token.scopes),
+            Self::Browser(session) => allow(session.scopes()),
+            Self::Client(token) => allow(token.scopes()),
+        }
+    }
+
+    /// Returns whether the caller may do what these scopes allow. Browsers and OAuth clients only read.
+    fn acts(&self, allow: impl FnOnce(&Scopes) -> bool) -> bool {
         match self {
             Self::Anonymous | Self::Browser(_) | Self::Client(_) => false,
-            Self::Root(_) => true,
-            Self::Bearer(token) => token.scopes.allow_all(),
+            Self::Root(_) | Self::Bearer(_) => self.reads(allow),
         }
+    }
+
+    /// Returns whether the caller may do everything.
+    pub fn is_admin(&self) -> bool {
+        self.acts(Scopes::allow_all)
     }
 
     /// Returns whether the caller may copy everything that is stored.
     pub fn may_back_up(&self) -> bool {
-        match self {
-            Self::Anonymous | Self::Browser(_) | Self::Client(_) => false,
-            Self::Root(_) => true,
-            Self::Bearer(token) => token.scopes.allow_backups(),
-        }
+        self.acts(Scopes::allow_backups)
     }
 
     /// Returns whether the caller may publish for an owner.
     pub fn may_publish(&self, owner: &Owner) -> bool {
+        self.acts(|scopes| scopes.allow_publishing(owner))
+    }
+
+    /// Returns whether the caller, or the person whose browser it is, may publish for any owner.
+    pub fn may_publish_any(&self) -> bool {
         match self {
-            Self::Anonymous | Self::Browser(_) | Self::Client(_) => false,
-            Self::Root(_) => true,
-            Self::Bearer(token) => token.scopes.allow_publishing(owner),
+            Self::Browser(session) => session.is_of_publisher(),
+            _ => self.acts(Scopes::allow_publishing_any),
         }
     }
 
     /// Returns whether the caller may administer an owner.
     pub fn may_administer(&self, owner: &Owner) -> bool {
-        match self {
-            Self::Anonymous | Self::Browser(_) | Self::Client(_) => false,
-            Self::Root(_) => true,
-            Self::Bearer(token) => token.scopes.allow_administering(owner),
-        }
+        self.acts(|scopes| scopes.allow_administering(owner))
     }
 
     /// Returns whether the caller may administer anything.
     pub fn may_administer_any(&self) -> bool {
-        match self {
-            Self::Anonymous | Self::Browser(_) | Self::Client(_) => false,
-            Self::Root(_) => true,
-            Self::Bearer(token) => token.scopes.allow_administering_any(),
-        }
+        self.acts(Scopes::allow_administering_any)
     }
 
     /// Returns the first scope that the caller does not have itself, and so may not grant.
@@ -389,12 +381,13 @@ impl Caller {
         }
     }
 
-    /// Returns the ID of the caller's token, so that its revocation can be checked.
+    /// Returns the ID of the caller's token, or of the one that was entered in its browser, so that its revocation can be checked.
     pub fn token(&self) -> Option<TokenId> {
         match self {
             Self::Bearer(token) => Some(token.id),
             Self::Client(token) => Some(token.id()),
-            Self::Anonymous | Self::Root(_) | Self::Browser(_) => None,
+            Self::Browser(session) => session.token(),
+            Self::Anonymous | Self::Root(_) => None,
         }
     }
 

@@ -16,7 +16,6 @@
 //! see at once, for each job.
 
 mod error;
-mod form;
 
 pub use error::ExchangeError;
 
@@ -24,10 +23,10 @@ use serde::Serialize;
 
 use crate::auth::access::{Scopes, Token, TokenName};
 use crate::auth::oidc;
-use crate::http::form::encoded;
+use crate::auth::parameter::{optional, required};
+use crate::http::form::{Form, encoded};
 use crate::http::reply::{CachePolicy, Reply};
 use crate::model::token_id::TokenId;
-use form::Form;
 use terrace_base::json;
 use terrace_base::secret::Secret;
 use terrace_base::time::UnixTime;
@@ -46,6 +45,9 @@ pub const TRUSTED_PUBLISHERS: &str = "TERRACE_TRUSTED_PUBLISHERS";
 
 /// The path of the exchange endpoint.
 pub const EXCHANGE_PATH: &str = "/oauth/exchange";
+
+/// The media type of requests (RFC 6749, appendix B).
+const FORM: &str = "application/x-www-form-urlencoded";
 
 /// The grant type of an exchange (RFC 8693, section 2.1).
 pub const GRANT_TYPE: &str = "urn:ietf:params:oauth:grant-type:token-exchange";
@@ -96,33 +98,43 @@ impl ExchangeRequest {
         body: &[u8],
         origin: &str,
     ) -> Result<Self, ExchangeError> {
-        let form = Form::parse(content_type, body)?;
-        if form.required("grant_type")? != GRANT_TYPE {
+        let wrong = |message: String| Err(ExchangeError::Malformed(message));
+        let media_type = content_type.unwrap_or_default().split(';').next();
+        let media_type = media_type.unwrap_or_default().trim();
+        if !media_type.eq_ignore_ascii_case(FORM) {
+            return wrong(format!("the content type must be {FORM}"));
+        }
+        if body.len() as u64 > EXCHANGE_BYTES {
+            return Err(ExchangeError::TooLarge);
+        }
+        // A body that is not UTF-8 has no parameters.
+        let form = Form(std::str::from_utf8(body).unwrap_or_default());
+        let value = |name| optional::<String>(form, name);
+        if required::<String>(form, "grant_type")? != GRANT_TYPE {
             return Err(ExchangeError::GrantType);
         }
-        let wrong = |message: String| Err(ExchangeError::Malformed(message));
-        let presented = form.required("subject_token_type")?;
+        let presented: String = required(form, "subject_token_type")?;
         if ![TYPE_JWT, TYPE_ID_TOKEN].contains(&presented.as_str()) {
             return wrong(format!(
                 "subject_token_type must be {TYPE_JWT} or {TYPE_ID_TOKEN}"
             ));
         }
-        let wanted = form.value("requested_token_type");
+        let wanted = value("requested_token_type")?;
         if wanted.is_some_and(|wanted| wanted != TYPE_ACCESS_TOKEN) {
             return wrong(format!("requested_token_type must be {TYPE_ACCESS_TOKEN}"));
         }
-        if form.value("actor_token").is_some() {
+        if value("actor_token")?.is_some() {
             return wrong("actor_token is not supported: omit it".to_owned());
         }
         for target in ["audience", "resource"] {
-            let target = form.value(target);
+            let target = value(target)?;
             if target.is_some_and(|target| target.strip_suffix('/').unwrap_or(&target) != origin) {
                 return Err(ExchangeError::Target);
             }
         }
-        let scopes = form.value("scope").map(|text| text.parse());
+        let scopes = value("scope")?.map(|text| text.parse());
         Ok(Self {
-            subject_token: Secret::new(form.required("subject_token")?),
+            subject_token: Secret::new(required::<String>(form, "subject_token")?),
             scopes: scopes
                 .transpose()
                 .map_err(|error| ExchangeError::Scope(format!("{error}")))?,
@@ -197,7 +209,7 @@ mod tests {
     use crate::auth::access::Scope;
 
     const ORIGIN: &str = "https://registry.example.com";
-    const FORM: Option<&str> = Some("application/x-www-form-urlencoded");
+    const TYPE: Option<&str> = Some("Application/X-WWW-Form-Urlencoded; charset=UTF-8");
 
     fn body(more: &str) -> String {
         format!(
@@ -206,7 +218,7 @@ mod tests {
     }
 
     fn parse(body: &str) -> Result<ExchangeRequest, ExchangeError> {
-        ExchangeRequest::parse(FORM, body.as_bytes(), ORIGIN)
+        ExchangeRequest::parse(TYPE, body.as_bytes(), ORIGIN)
     }
 
     const OF_JWT: &str = "&subject_token_type=urn:ietf:params:oauth:token-type:jwt";
@@ -218,6 +230,25 @@ mod tests {
         assert!(!format!("{request:?}").contains("a.b.c"));
         let id_token = "&subject_token_type=urn:ietf:params:oauth:token-type:id_token";
         assert!(parse(&body(id_token)).is_ok());
+    }
+
+    #[test]
+    fn a_body_that_is_not_a_form_is_rejected() {
+        let body = body(OF_JWT);
+        for kind in [None, Some(""), Some("application/json"), Some("text/plain")] {
+            assert!(ExchangeRequest::parse(kind, body.as_bytes(), ORIGIN).is_err());
+        }
+        for more in [
+            "&subject_token=x",
+            "&subject%5ftoken=x",
+            "&scope=%ff",
+            "&scope=%zz",
+        ] {
+            assert!(parse(&format!("{body}{more}")).is_err(), "{more}");
+        }
+        assert!(ExchangeRequest::parse(TYPE, b"grant_type=\xff", ORIGIN).is_err());
+        let long = "a".repeat(33_000);
+        assert!(matches!(parse(&long), Err(ExchangeError::TooLarge)));
     }
 
     #[test]

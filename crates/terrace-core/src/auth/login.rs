@@ -22,7 +22,7 @@
 //! ```
 //!
 //! An assistant or editor gets a token in the same way, if the operator has named the host of the document that describes it
-//! ([`ClientRequest`]). The document is fetched before the page asks for consent.
+//! ([`Client::Application`]). The document is fetched before the page asks for consent.
 //!
 //! A sign-in that begins at `/sign-in` is for the browser itself, and ends after the callback with a
 //! [`Session`](crate::auth::access::Session) in a cookie, and a redirect to the page asked for. It needs no consent:
@@ -33,46 +33,44 @@
 //! once, so that the code can be redeemed only once.
 //!
 //! # In scope
-//! The requests of clients ([`Terminal`], [`ClientRequest`], [`TokenRequest`]), the sealed state, the identity that a provider
+//! The requests of clients ([`Authorization`], [`TokenRequest`]), the sealed state, the identity that a provider
 //! reports ([`Person`]), the requests to providers, the sessions of browsers, and the pages that people see.
 //!
 //! # Out of scope
 //! Sending requests to providers, and storing tokens.
 
+mod authorization;
 mod client;
 mod error;
-mod exchange;
 mod github;
 mod page;
 mod person;
+mod pkce;
 mod provider;
-mod recipient;
 mod return_path;
 mod sealed;
-mod terminal;
+mod token_request;
 
+pub use authorization::{Authorization, CLIENT_ID, Client, ClientState, PORTS};
 pub use client::{
     ClientDocument, ClientDocumentError, ClientHost, ClientHostError, ClientId, ClientName,
-    ClientRequest, LoopbackRedirect,
+    LoopbackRedirect,
 };
 pub use error::SignInError;
-pub use exchange::{LoginToken, RedemptionError, TokenClient, TokenRequest};
 pub use github::{GitHub, GitHubList, GitHubMembers};
 pub use page::{consent_page, sign_in_url, signed_out_page};
 pub use person::Person;
+pub use pkce::{Challenge, Verifier};
 pub use provider::{OAuthClient, Provider, ProviderAnswer, Visit};
-pub use recipient::Recipient;
 pub use return_path::{ReturnPath, ReturnPathError};
 pub use sealed::{
-    BrowserSession, Code, CodeHolder, Consent, PendingToken, SessionBinding, SignInPurpose,
-    SignInState,
+    BrowserSession, Code, Consent, PendingToken, SessionBinding, SignInPurpose, SignInState,
 };
-pub use terminal::{
-    CLIENT_ID, Challenge, PORTS, ParameterError, Port, Terminal, TerminalState, Verifier,
-};
+pub use token_request::{LoginToken, RedemptionError, TokenRequest};
 
 use crate::auth::access::{SealKeys, SessionKeys};
 use crate::auth::oidc::LoginRules;
+pub use crate::auth::parameter::ParameterError;
 
 /// Maximum time that a person may take to sign in, in seconds.
 pub const SIGN_IN_SECONDS: u32 = 600;

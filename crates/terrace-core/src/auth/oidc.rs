@@ -11,30 +11,26 @@
 
 mod ci_system;
 mod error;
-mod impossible;
 pub mod limits;
 mod login;
 mod mirror_block;
 mod pattern;
 mod provenance;
-mod quota;
 mod rule;
 mod rule_error;
 mod stored;
 #[cfg(test)]
 mod tests;
 mod trusted;
-mod warnings;
 
 pub use error::GrantError;
 pub use login::LoginRules;
 pub use mirror_block::{MirrorBlock, MirrorBlocks};
 pub use pattern::{ClaimPattern, PatternError};
 pub use provenance::provenance;
-pub use quota::{RuleQuotaError, check_quota};
 pub use rule::{Grant, GrantedScopes, RuleName};
 pub use rule_error::{RuleError, RulesError};
 pub use stored::{
     RuleDocument, RuleIndex, RuleKind, RuleRemoval, StoredRule, StoredRuleError, StoredRules,
 };
-pub use trusted::{TrustedPublisher, TrustedPublishers, UnknownClaim};
+pub use trusted::{TrustedPublisher, TrustedPublishers};

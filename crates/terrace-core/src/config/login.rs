@@ -238,12 +238,11 @@ mod tests {
     }
 
     #[test]
-    fn an_invalid_variable_is_reported_with_its_name_and_the_rule() {
-        for (vars, name, rule) in [
+    fn an_invalid_variable_is_reported_with_its_name() {
+        for (vars, name) in [
             (
                 vec![TOKEN, (MCP_CLIENT_HOSTS, "app.example.com")],
                 MCP_CLIENT_HOSTS,
-                "requires a sign-in",
             ),
             (
                 vec![
@@ -253,47 +252,27 @@ mod tests {
                     (MCP_CLIENT_HOSTS, "app.example.com https://b.example"),
                 ],
                 MCP_CLIENT_HOSTS,
-                "\"https://b.example\" is not the host of",
             ),
-            (vec![RULES, ISSUER, CLIENT], LOGIN_ISSUER, ADMIN_TOKEN),
-            (vec![TOKEN, RULES], LOGIN_ISSUER, "is not set"),
-            (vec![TOKEN, RULES, CLIENT], LOGIN_ISSUER, "is not set"),
-            (vec![TOKEN, RULES, ISSUER], LOGIN_CLIENT_ID, "is not set"),
-            (vec![TOKEN, SECRET], LOGIN_ISSUER, "is not set"),
-            (
-                vec![TOKEN, RULES, TEAM],
-                LOGIN_ACCESS_AUDIENCE,
-                "is not set",
-            ),
-            (
-                vec![TOKEN, RULES, AUDIENCE],
-                LOGIN_ACCESS_TEAM,
-                "is not set",
-            ),
-            (
-                vec![TOKEN, RULES, TEAM, AUDIENCE, ISSUER],
-                LOGIN_ISSUER,
-                "one way",
-            ),
-            (
-                vec![TOKEN, RULES, GITHUB, CLIENT],
-                LOGIN_CLIENT_SECRET,
-                "GitHub",
-            ),
+            (vec![RULES, ISSUER, CLIENT], LOGIN_ISSUER),
+            (vec![TOKEN, RULES], LOGIN_ISSUER),
+            (vec![TOKEN, RULES, CLIENT], LOGIN_ISSUER),
+            (vec![TOKEN, RULES, ISSUER], LOGIN_CLIENT_ID),
+            (vec![TOKEN, SECRET], LOGIN_ISSUER),
+            (vec![TOKEN, RULES, TEAM], LOGIN_ACCESS_AUDIENCE),
+            (vec![TOKEN, RULES, AUDIENCE], LOGIN_ACCESS_TEAM),
+            (vec![TOKEN, RULES, TEAM, AUDIENCE, ISSUER], LOGIN_ISSUER),
+            (vec![TOKEN, RULES, GITHUB, CLIENT], LOGIN_CLIENT_SECRET),
             (
                 vec![TOKEN, RULES, CLIENT, (LOGIN_ISSUER, "http://a.example")],
                 LOGIN_ISSUER,
-                "https://",
             ),
             (
                 vec![TOKEN, ISSUER, CLIENT, (LOGIN_RULES, "[]")],
                 LOGIN_RULES,
-                "is invalid",
             ),
             (
                 vec![TOKEN, RULES, ISSUER, CLIENT, (LOGIN_SCOPES, "email")],
                 LOGIN_SCOPES,
-                "openid",
             ),
             (
                 vec![
@@ -305,21 +284,18 @@ mod tests {
                     (MAX_TOKEN_LIFETIME, "3600"),
                 ],
                 LOGIN_LIFETIME,
-                "more than TERRACE_MAX_TOKEN_LIFETIME allows: 3600",
             ),
             (
                 vec![TOKEN, RULES, ISSUER, CLIENT, (LOGIN_LIFETIME, "90d")],
                 LOGIN_LIFETIME,
-                "60 to 315360000",
             ),
             (
                 vec![TOKEN, RULES, ISSUER, (LOGIN_CLIENT_ID, "a\nb")],
                 LOGIN_CLIENT_ID,
-                "printable",
             ),
         ] {
             let error = read(&vars).unwrap_err().to_string();
-            assert!(error.starts_with(name) && error.contains(rule), "{error}");
+            assert!(error.starts_with(name), "{error}");
         }
     }
 

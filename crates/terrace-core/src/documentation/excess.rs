@@ -127,6 +127,7 @@ mod tests {
                 root: part(root),
                 submodules,
                 examples,
+                ..ModuleDetails::default()
             };
             outcome(details, Vec::new())
         };

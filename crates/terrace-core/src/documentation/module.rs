@@ -20,6 +20,10 @@ pub struct ModuleDetails {
     /// The directories with configuration below `examples/`, at any depth, ascending by name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub examples: Vec<NamedPart>,
+    /// The files of the package that pages show or link: images of READMEs, and the licence. Their members are the files
+    /// themselves, not compressed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub attachments: Vec<Page>,
 }
 
 /// A submodule or an example.
@@ -142,6 +146,17 @@ pub enum ResourceMode {
     Data,
     /// `ephemeral`.
     Ephemeral,
+}
+
+impl ResourceMode {
+    /// Returns the name of the block.
+    pub fn block(self) -> &'static str {
+        match self {
+            Self::Managed => "resource",
+            Self::Data => "data",
+            Self::Ephemeral => "ephemeral",
+        }
+    }
 }
 
 /// A requirement on a provider.

@@ -24,6 +24,32 @@ pub enum DocumentPath {
     Example(RelativePath),
     /// `examples/{name}/{file}`: a file of an example; if there is none, the README of the example at this path.
     ExampleFile(RelativePath, RelativePath),
+    /// `files/{path}`: an image of a README, or the licence.
+    File(RelativePath),
+}
+
+/// The types of images, by the ends of their names.
+const IMAGES: [(&str, &str); 6] = [
+    (".png", "image/png"),
+    (".jpg", "image/jpeg"),
+    (".jpeg", "image/jpeg"),
+    (".gif", "image/gif"),
+    (".webp", "image/webp"),
+    (".svg", "image/svg+xml"),
+];
+
+/// Returns whether a file at the top of a package is its licence.
+pub fn is_license(name: &str) -> bool {
+    let stem = name.split('.').next().unwrap_or(name);
+    let stems = ["license", "licence", "copying"];
+    stems.iter().any(|known| stem.eq_ignore_ascii_case(known)) && image_type(name).is_none()
+}
+
+/// Returns the content type of an image with this name; `None` if it is no image.
+pub fn image_type(name: &str) -> Option<&'static str> {
+    let name = name.to_ascii_lowercase();
+    let found = IMAGES.into_iter().find(|(end, _)| name.ends_with(end));
+    found.map(|(_, content_type)| content_type)
 }
 
 /// The text of a document.
@@ -64,6 +90,11 @@ impl Head {
                     None => readme(named(&module.examples, &name.joined(file))?),
                 }
             }
+            (Contents::Module(module), DocumentPath::File(name)) => {
+                let mut files = module.attachments.iter();
+                let file = files.find(|known| known.name == *name)?;
+                Some(DocumentText::At(file.member))
+            }
             _ => None,
         }
     }
@@ -86,6 +117,7 @@ impl DocumentPath {
         let is_module = matches!(package, Package::Module(_));
         Some(match segments {
             ["readme"] if is_module => Self::Readme,
+            ["files", name @ ..] if is_module => Self::File(part(name)?),
             ["submodules", name @ ..] if is_module => Self::Submodule(part(name)?),
             ["examples", name] if is_module => Self::Example(part(&[*name])?),
             ["examples", name @ .., file] if is_module => {
@@ -122,11 +154,12 @@ impl DocumentPath {
         }
     }
 
-    /// Returns the content type of the text: only files of examples are no Markdown.
+    /// Returns the content type: only files are no Markdown.
     pub fn content_type(&self) -> &'static str {
         match self {
-            Self::ExampleFile(_, file) if !file.as_str().ends_with(".md") => {
-                "text/plain; charset=utf-8"
+            Self::ExampleFile(_, file) | Self::File(file) if !file.as_str().ends_with(".md") => {
+                let image = image_type(file.as_str()).filter(|_| matches!(self, Self::File(_)));
+                image.unwrap_or("text/plain; charset=utf-8")
             }
             _ => "text/markdown; charset=utf-8",
         }
@@ -139,6 +172,7 @@ impl fmt::Display for DocumentPath {
             Self::Overview => f.write_str("overview"),
             Self::Page(kind, name) => write!(f, "{kind}/{name}"),
             Self::Readme => f.write_str("readme"),
+            Self::File(name) => write!(f, "files/{}", name.in_url()),
             Self::Submodule(name) => write!(f, "submodules/{}", name.in_url()),
             Self::Example(name) => write!(f, "examples/{}", name.in_url()),
             Self::ExampleFile(name, file) => {

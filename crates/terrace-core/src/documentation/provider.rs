@@ -15,6 +15,9 @@ pub struct ProviderDetails {
     /// The names that configurations refer to, in the order of their kinds and names.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub symbols: Vec<Symbol>,
+    /// The arguments of the provider's own block, as in [`Symbol::arguments`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arguments: Option<String>,
 }
 
 /// A page of a provider's documentation.
@@ -52,6 +55,10 @@ pub struct Symbol {
     /// The page that describes it, of the same kind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub page: Option<PageName>,
+    /// The arguments and attributes according to the provider's schema, one a line, nested ones by their paths:
+    /// `name: Required, String`. `None` without a schema.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arguments: Option<String>,
 }
 
 /// The kind of a page. The order is that of a navigation (`reference/registry/provider-docs` of Terraform).

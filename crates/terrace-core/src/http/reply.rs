@@ -50,8 +50,9 @@ impl CachePolicy {
     }
 }
 
-/// The content types of stored bytes. A browser executes none of them.
-const STORED_TYPES: [&str; 10] = [
+/// The content types of stored bytes. A browser executes none of them: an SVG that is opened by itself is sandboxed, and an
+/// attachment.
+const STORED_TYPES: [&str; 15] = [
     "application/gzip",
     "application/octet-stream",
     "application/pgp-signature",
@@ -60,6 +61,11 @@ const STORED_TYPES: [&str; 10] = [
     "application/vnd.oci.image.index.v1+json",
     "application/vnd.oci.image.manifest.v1+json",
     "application/zip",
+    "image/gif",
+    "image/jpeg",
+    "image/png",
+    "image/svg+xml",
+    "image/webp",
     "text/markdown; charset=utf-8",
     "text/plain; charset=utf-8",
 ];

@@ -1,11 +1,14 @@
-//! The card of a package: its line in the catalogue, and its symbols. It is stored as a fact, so that a listing of cards
-//! is enough to build the catalogue.
+//! The card of a package: its line in the catalogue, the words of its interface, its calls, and its symbols. It is stored as a
+//! fact, so that a listing of cards is enough to build the catalogue.
 
 use serde::{Deserialize, Serialize};
 
+use super::calls;
 use super::catalog::{CatalogLine, CatalogSymbol};
-use super::description::{first_paragraph, one_line, plain_line};
+pub use super::description::first_paragraph;
+use super::description::{one_line, plain_line};
 use super::overview::{Overview, OverviewVersion};
+use super::words;
 use crate::documentation::{Contents, DocumentationKind, Head, ModuleDetails, ProviderDetails};
 use crate::limits;
 use crate::model::package::Package;
@@ -15,6 +18,10 @@ use terrace_base::json;
 
 /// The metadata name of the line.
 const LINE: &str = "line";
+/// The metadata name of the words; missing if there are none.
+const WORDS: &str = "words";
+/// The metadata name of the calls; missing if there are none.
+const CALLS: &str = "calls";
 /// The metadata name of the number of symbols; missing if there are none.
 const SYMBOLS: &str = "symbols";
 
@@ -23,6 +30,10 @@ const SYMBOLS: &str = "symbols";
 pub struct Card {
     /// Its line.
     pub line: CatalogLine,
+    /// The words of the interface of a module, as [`words`] describes them.
+    pub words: String,
+    /// The calls of a module, as [`calls`] describes them.
+    pub calls: String,
     /// The symbols of its newest documented version.
     pub symbols: Vec<CatalogSymbol>,
 }
@@ -32,6 +43,10 @@ pub struct Card {
 pub struct ListedCard {
     /// Its line.
     pub line: CatalogLine,
+    /// The words of the interface of a module.
+    pub words: String,
+    /// The calls of a module.
+    pub calls: String,
     /// The number of its symbols, which are in its document.
     pub symbols: usize,
 }
@@ -62,6 +77,10 @@ impl CardChange {
 #[derive(Serialize, Deserialize)]
 struct CardDocument {
     line: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    words: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    calls: String,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     symbols: Vec<String>,
 }
@@ -102,13 +121,14 @@ impl Card {
             state: status.map(|status| status.state),
             is_documented: latest.is_documented,
             description: String::new(),
-            inputs: Vec::new(),
         };
+        let (mut words, mut calls) = Default::default();
         let mut symbols = Vec::new();
         match contents {
             Some((_, Contents::Module(module))) => {
                 line.description = module_description(module);
-                line.inputs = inputs(module);
+                words = words::of_module(module);
+                calls = calls::of_module(module);
             }
             Some((version, Contents::Provider(provider))) => {
                 line.description = provider_description(provider);
@@ -118,7 +138,12 @@ impl Card {
             }
             None => {}
         }
-        Some(Self { line, symbols })
+        Some(Self {
+            line,
+            words,
+            calls,
+            symbols,
+        })
     }
 
     /// Returns whether a listed line is that of this overview, apart from the texts of the documentation.
@@ -127,16 +152,22 @@ impl Card {
             return false;
         };
         expected.line.description.clone_from(&line.description);
-        expected.line.inputs.clone_from(&line.inputs);
         expected.line == *line
     }
 
     /// Parses a stored card; `None` for any other bytes.
     pub fn from_document(bytes: &[u8]) -> Option<Self> {
-        let CardDocument { line, symbols } = serde_json::from_slice(bytes).ok()?;
+        let CardDocument {
+            line,
+            words,
+            calls,
+            symbols,
+        } = serde_json::from_slice(bytes).ok()?;
         let symbols = symbols.iter().map(|line| CatalogSymbol::parse(line));
         Some(Self {
             line: CatalogLine::parse(&line)?,
+            words,
+            calls,
             symbols: symbols.collect::<Option<_>>()?,
         })
     }
@@ -145,6 +176,8 @@ impl Card {
     pub fn to_document(&self) -> String {
         json::to_string(&CardDocument {
             line: self.line.to_metadata(),
+            words: self.words.clone(),
+            calls: self.calls.clone(),
             symbols: self.symbols.iter().map(CatalogSymbol::to_line).collect(),
         })
     }
@@ -152,6 +185,12 @@ impl Card {
     /// Returns the metadata of its object.
     pub fn metadata(&self) -> Vec<(&'static str, String)> {
         let mut metadata = vec![(LINE, self.line.to_metadata())];
+        if !self.words.is_empty() {
+            metadata.push((WORDS, self.words.clone()));
+        }
+        if !self.calls.is_empty() {
+            metadata.push((CALLS, self.calls.clone()));
+        }
         if !self.symbols.is_empty() {
             metadata.push((SYMBOLS, self.symbols.len().to_string()));
         }
@@ -162,6 +201,8 @@ impl Card {
     pub fn listed(&self) -> ListedCard {
         ListedCard {
             line: self.line.clone(),
+            words: self.words.clone(),
+            calls: self.calls.clone(),
             symbols: self.symbols.len(),
         }
     }
@@ -172,6 +213,8 @@ impl ListedCard {
     pub fn from_metadata<'a>(metadata: impl Fn(&str) -> Option<&'a str>) -> Option<Self> {
         Some(Self {
             line: CatalogLine::parse(metadata(LINE)?)?,
+            words: metadata(WORDS).unwrap_or_default().to_owned(),
+            calls: metadata(CALLS).unwrap_or_default().to_owned(),
             symbols: metadata(SYMBOLS).map_or(0, |number| {
                 // The card has symbols, whatever the number.
                 number.parse().unwrap_or(limits::DOCUMENTATION_SYMBOLS)
@@ -184,18 +227,6 @@ impl ListedCard {
 pub fn module_description(module: &ModuleDetails) -> String {
     let readme = module.root.readme.as_deref();
     readme.map(first_paragraph).unwrap_or_default()
-}
-
-/// Returns the names of a module's inputs, the required ones first.
-fn inputs(module: &ModuleDetails) -> Vec<String> {
-    let inputs = &module.root.inputs;
-    let required = inputs.iter().filter(|input| input.default.is_none());
-    let optional = inputs.iter().filter(|input| input.default.is_some());
-    let names = required.chain(optional).map(|input| one_line(&input.name));
-    names
-        .filter(|name| !name.is_empty())
-        .take(limits::CATALOG_INPUTS)
-        .collect()
 }
 
 /// Returns the description of a provider: that of its first page.
@@ -226,7 +257,7 @@ fn symbols_of(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::documentation::{Input, Member, ProviderPage, Symbol};
+    use crate::documentation::{Input, Member, ModulePart, NamedPart, ProviderPage, Symbol};
     use crate::model::status::ReleaseStatus;
     use crate::pinned::assert_pinned;
     use terrace_base::time::UnixTime;
@@ -274,10 +305,23 @@ mod tests {
         }
     }
 
+    fn submodule(inputs: Vec<Input>) -> NamedPart {
+        let part = ModulePart {
+            inputs,
+            ..ModulePart::default()
+        };
+        NamedPart {
+            name: "logs".parse().unwrap(),
+            part,
+            files: Vec::new(),
+        }
+    }
+
     fn details() -> Head {
         let mut details = ModuleDetails::default();
         details.root.readme = Some("# VPC\n\nCreates größere networks.\n".to_owned());
         details.root.inputs = vec![input("azs", Some("[]")), input("cidr", None)];
+        details.submodules = vec![submodule(vec![input("flow_cidr", None)])];
         Head::new(Contents::Module(details), Vec::new())
     }
 
@@ -300,10 +344,12 @@ mod tests {
             kind: DocumentationKind::Resource,
             name: "acme_widget".to_owned(),
             page: "widget".parse().ok(),
+            arguments: None,
         };
         let details = ProviderDetails {
             pages: vec![page],
             symbols: vec![symbol],
+            arguments: None,
         };
         Head::new(Contents::Provider(details), Vec::new())
     }
@@ -315,14 +361,14 @@ mod tests {
         let card = Card::of(&module(), &overview, Some((described, &details()))).unwrap();
         assert_pinned(
             &card.to_document(),
-            r#"{"line":"[\"modules/acme/vpc/aws\",\"1.1.0\",7,2,null,1,\"Creates gr\\u00f6\\u00dfere networks.\",[\"cidr\",\"azs\"]]"}"#,
+            r#"{"line":"[\"modules/acme/vpc/aws\",\"1.1.0\",7,2,null,1,\"Creates gr\\u00f6\\u00dfere networks.\"]","words":"azs cidr logs;flow"}"#,
         );
         let metadata = card.metadata();
         assert_pinned(
             &metadata[0].1,
-            r#"["modules/acme/vpc/aws","1.1.0",7,2,null,1,"Creates gr\u00f6\u00dfere networks.",["cidr","azs"]]"#,
+            r#"["modules/acme/vpc/aws","1.1.0",7,2,null,1,"Creates gr\u00f6\u00dfere networks."]"#,
         );
-        assert_eq!(metadata.len(), 1);
+        assert_eq!(metadata[1..], [("words", "azs cidr logs;flow".to_owned())]);
         assert_eq!(
             Card::from_document(card.to_document().as_bytes()),
             Some(card)
@@ -338,7 +384,7 @@ mod tests {
         let card = Card::of(&provider, &overview, Some((described, &navigation()))).unwrap();
         assert_pinned(
             &card.to_document(),
-            r#"{"line":"[\"providers/hosted/acme/acme\",\"2.0.0\",7,2,null,0,\"Manages widgets.\",[]]","symbols":["[\"resources\",\"acme_widget\",\"providers/hosted/acme/acme\",\"1.0.0\",\"widget\"]"]}"#,
+            r#"{"line":"[\"providers/hosted/acme/acme\",\"2.0.0\",7,2,null,0,\"Manages widgets.\"]","symbols":["[\"resources\",\"acme_widget\",\"providers/hosted/acme/acme\",\"1.0.0\",\"widget\"]"]}"#,
         );
         let metadata = card.metadata();
         let value = |name: &str| {
@@ -398,19 +444,18 @@ mod tests {
     }
 
     #[test]
-    fn at_most_twenty_inputs_are_listed_and_the_required_ones_first() {
+    fn the_words_of_the_root_have_room_first() {
         let mut details = ModuleDetails::default();
-        let many = |prefix: &str, default: Option<&str>| {
-            let name = |number| input(&format!("{prefix}{number}"), default);
-            (0..15).map(name).collect::<Vec<Input>>()
+        let inputs = |name: &str| {
+            (0..200)
+                .map(|at| input(&format!("{name}_{name}{at}"), None))
+                .collect()
         };
-        details.root.inputs = [many("optional", Some("1")), many("required", None)].concat();
-        let head = Head::new(Contents::Module(details), Vec::new());
-        let overview = overview(vec![version("1.0.0", true)]);
-        let described = described_version(&overview).unwrap();
-        let card = Card::of(&module(), &overview, Some((described, &head))).unwrap();
-        assert_eq!(card.line.inputs.len(), limits::CATALOG_INPUTS);
-        assert_eq!(card.line.inputs[14], "required14");
-        assert_eq!(card.line.inputs[15], "optional0");
+        details.submodules = vec![submodule(inputs("other"))];
+        details.root.inputs = inputs("root");
+        let words = words::of_module(&details);
+        assert!((2_000..=2_048).contains(&words.len()), "{}", words.len());
+        let (root, others) = words.split_once(';').unwrap();
+        assert!(root.ends_with(" root199 logs") && others.starts_with("other other0 "));
     }
 }

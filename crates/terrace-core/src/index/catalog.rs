@@ -2,10 +2,11 @@
 //! that match.
 //!
 //! ```text
-//! catalog/{owner}            a line for each package
+//! catalog/{owner}            the form of a part of the merged catalogue, without symbols and newest packages
 //! symbols/{owner}            a line for each symbol
-//! merged-catalog/{number}    a header, lines of packages, an empty line, lines of symbols, an empty line, and, in
-//!                            the first part, the lines of the packages that were published last, the newest first
+//! merged-catalog/{number}    a header, lines of packages, an empty line, lines of symbols, an empty line, the table of the
+//!                            words and calls of these packages, an empty line, and, in the first part, the lines of the packages
+//!                            that were published last, the newest first
 //! ```
 //!
 //! The header has the lengths of the sections, because a search that looked for their ends would read the text twice.
@@ -13,6 +14,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::card::ListedCard;
+use super::words::{self, WordTable};
 use crate::documentation::{DocumentationKind, PageName};
 use crate::limits;
 use crate::model::package::Package;
@@ -47,8 +50,6 @@ pub struct CatalogLine {
     pub is_documented: bool,
     /// The description, on one line, of at most [`limits::CATALOG_DESCRIPTION_BYTES`].
     pub description: String,
-    /// The names of some inputs of a module.
-    pub inputs: Vec<String>,
 }
 
 /// A symbol in the catalogue.
@@ -76,7 +77,6 @@ struct Line(
     Option<ReleaseState>,
     u8,
     String,
-    Vec<String>,
 );
 
 /// The stored form of a [`CatalogSymbol`].
@@ -92,6 +92,8 @@ struct MergedHeader {
     packages: usize,
     /// The length of the lines of symbols, in bytes.
     symbols: usize,
+    /// The length of the table of words and calls, in bytes.
+    words: usize,
 }
 
 impl CatalogLine {
@@ -105,13 +107,12 @@ impl CatalogLine {
             self.state,
             u8::from(self.is_documented),
             self.description.clone(),
-            self.inputs.clone(),
         ))
     }
 
     /// Parses a stored line; `None` for any other text.
     pub fn parse(text: &str) -> Option<Self> {
-        let Line(package, latest, published_at, versions, state, documented, description, inputs) =
+        let Line(package, latest, published_at, versions, state, documented, description) =
             serde_json::from_slice(text.as_bytes()).ok()?;
         Some(Self {
             package: Package::parse_key(&package)?,
@@ -121,23 +122,19 @@ impl CatalogLine {
             state,
             is_documented: documented != 0,
             description,
-            inputs,
         })
     }
 
     /// Returns the line for the metadata of an object, which is ASCII, of at most `CARD_BYTES`. If it is
-    /// longer, it has fewer inputs, and then no description.
+    /// longer, it has no description.
     pub fn to_metadata(&self) -> String {
-        let mut line = self.clone();
-        loop {
-            let text = in_ascii(&line.to_line());
-            if text.len() <= CARD_BYTES {
-                return text;
-            }
-            if line.inputs.pop().is_none() {
-                line.description.clear();
-            }
+        let text = in_ascii(&self.to_line());
+        if text.len() <= CARD_BYTES {
+            return text;
         }
+        let mut line = self.clone();
+        line.description.clear();
+        line.to_line()
     }
 }
 
@@ -183,108 +180,133 @@ fn in_ascii(json: &str) -> String {
     escaped
 }
 
-/// Returns the index of an owner's packages. The order of the lines does not matter.
-pub fn catalog(lines: &[CatalogLine]) -> IndexDocument {
-    IndexDocument::new(sorted(lines.iter().map(CatalogLine::to_line)).join("\n"))
+/// Returns the index of an owner's packages. The order of the cards does not matter.
+pub fn catalog(packages: &[ListedCard]) -> IndexDocument {
+    let mut part = Part::default();
+    for (line, card) in sorted_cards(packages) {
+        part.add_package(line, card);
+    }
+    part.document(1, "")
 }
 
 /// Returns the index of an owner's symbols. Their order does not matter.
 pub fn symbols(symbols: &[CatalogSymbol]) -> IndexDocument {
-    IndexDocument::new(sorted(symbols.iter().map(CatalogSymbol::to_line)).join("\n"))
+    IndexDocument::new(sorted_symbols(symbols).join("\n"))
 }
 
-fn sorted(lines: impl Iterator<Item = String>) -> Vec<String> {
-    let mut lines: Vec<String> = lines.collect();
-    terrace_base::sort::sort_by(&mut lines, Ord::cmp);
+fn sorted_cards(cards: &[ListedCard]) -> Vec<(String, &ListedCard)> {
+    let lines = cards.iter().map(|card| (card.line.to_line(), card));
+    let mut lines: Vec<(String, &ListedCard)> = lines.collect();
+    terrace_base::sort::sort_by(&mut lines, |one, other| one.0.cmp(&other.0));
     lines
 }
 
-/// Returns the parts of the merged catalogue, each at most [`limits::CATALOG_PART_BYTES`] long. The order of the
-/// arguments does not matter. Packages that do not fit into [`limits::CATALOG_PARTS`] parts are left out, after all
-/// symbols.
-pub fn merged(packages: &[CatalogLine], symbols: &[CatalogSymbol]) -> Vec<IndexDocument> {
-    let mut parts = vec![Part::default()];
-    for line in sorted(packages.iter().map(CatalogLine::to_line)) {
-        if !add(&mut parts, line, |part| &mut part.packages) {
-            break;
-        }
-    }
-    for line in sorted(symbols.iter().map(CatalogSymbol::to_line)) {
-        if !add(&mut parts, line, |part| &mut part.symbols) {
-            break;
-        }
-    }
-    let count = u8::try_from(parts.len()).unwrap_or(u8::MAX);
-    let mut newest = newest(packages);
-    let document = |part: Part| {
-        let sections = [part.packages, part.symbols, std::mem::take(&mut newest)];
-        let [packages, symbols, newest] = sections.map(|lines| lines.join("\n"));
-        let header = json::to_string(&MergedHeader {
-            parts: count,
-            packages: packages.len(),
-            symbols: symbols.len(),
-        });
-        IndexDocument::new(format!("{header}\n{packages}\n\n{symbols}\n\n{newest}"))
-    };
-    parts.into_iter().map(document).collect()
+fn sorted_symbols(symbols: &[CatalogSymbol]) -> Vec<String> {
+    let mut lines: Vec<String> = symbols.iter().map(CatalogSymbol::to_line).collect();
+    terrace_base::sort::sort(&mut lines);
+    lines
 }
 
-/// A part of the merged catalogue.
+/// Returns the parts of the merged catalogue, each about [`limits::CATALOG_PART_BYTES`] long at most. The order of the
+/// arguments does not matter. Packages that do not fit into [`limits::CATALOG_PARTS`] parts are left out, after all
+/// symbols.
+pub fn merged(packages: &[ListedCard], symbols: &[CatalogSymbol]) -> Vec<IndexDocument> {
+    let mut parts = vec![Part::default()];
+    for (line, card) in sorted_cards(packages) {
+        let needed = line.len() + 1 + words::length_in_table(&card.words) + card.calls.len();
+        let Some(part) = with_room(&mut parts, needed) else {
+            break;
+        };
+        part.add_package(line, card);
+    }
+    for line in sorted_symbols(symbols) {
+        let Some(part) = with_room(&mut parts, line.len() + 1) else {
+            break;
+        };
+        part.symbols.push(line);
+    }
+    let count = u8::try_from(parts.len()).unwrap_or(u8::MAX);
+    let mut newest = newest(packages).join("\n");
+    let documents = parts.into_iter();
+    let document = |part: Part<'_>| part.document(count, &std::mem::take(&mut newest));
+    documents.map(document).collect()
+}
+
+/// A part of the merged catalogue, or the catalogue of an owner.
 #[derive(Default)]
-struct Part {
+struct Part<'c> {
     packages: Vec<String>,
+    /// The words of each package, and its calls.
+    words: Vec<(&'c str, &'c str)>,
     symbols: Vec<String>,
     bytes: usize,
 }
 
-/// Adds a line to the last part, or to a new one; returns `false` if it has no room.
-fn add(parts: &mut Vec<Part>, line: String, lines: fn(&mut Part) -> &mut Vec<String>) -> bool {
-    let needed = line.len() + 1;
+impl<'c> Part<'c> {
+    fn add_package(&mut self, line: String, card: &'c ListedCard) {
+        self.packages.push(line);
+        self.words.push((&card.words, &card.calls));
+    }
+
+    fn document(self, parts: u8, newest: &str) -> IndexDocument {
+        let [packages, symbols] = [self.packages, self.symbols].map(|lines| lines.join("\n"));
+        let words = words::table(self.words.into_iter());
+        let header = json::to_string(&MergedHeader {
+            parts,
+            packages: packages.len(),
+            symbols: symbols.len(),
+            words: words.len(),
+        });
+        let sections = [
+            &header, "\n", &packages, "\n\n", &symbols, "\n\n", &words, "\n\n", newest,
+        ];
+        IndexDocument::new(sections.concat())
+    }
+}
+
+/// Returns the last part, or a new one, if `needed` bytes have room in it.
+fn with_room<'p, 'c>(parts: &'p mut Vec<Part<'c>>, needed: usize) -> Option<&'p mut Part<'c>> {
     let is_full = parts
         .last()
         .is_none_or(|part| part.bytes + needed > limits::CATALOG_PART_BYTES);
     if is_full {
         if parts.len() >= limits::CATALOG_PARTS {
-            return false;
+            return None;
         }
         parts.push(Part::default());
     }
-    if let Some(part) = parts.last_mut() {
-        part.bytes += needed;
-        lines(part).push(line);
-    }
-    true
+    let part = parts.last_mut()?;
+    part.bytes += needed;
+    Some(part)
 }
 
 /// Returns the lines of the packages that were published last.
-fn newest(packages: &[CatalogLine]) -> Vec<String> {
+fn newest(packages: &[ListedCard]) -> Vec<String> {
     let mut dated: Vec<&CatalogLine> = packages
         .iter()
+        .map(|card| &card.line)
         .filter(|line| line.published_at.is_some())
         .collect();
     terrace_base::sort::sort_by(&mut dated, |one, other| {
-        let key = |line: &CatalogLine| {
-            (
-                std::cmp::Reverse(line.published_at),
-                line.package.to_string(),
-            )
-        };
-        key(one).cmp(&key(other))
+        let by_time = other.published_at.cmp(&one.published_at);
+        by_time.then_with(|| one.package.to_string().cmp(&other.package.to_string()))
     });
     dated.truncate(CATALOG_NEWEST);
     dated.into_iter().map(CatalogLine::to_line).collect()
 }
 
 /// The text of a part of the merged catalogue, or of one owner's, as sections of lines.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct CatalogText<'t> {
     /// The lines of packages.
     pub packages: &'t str,
     /// The lines of symbols.
     pub symbols: &'t str,
+    /// The words and calls of these packages.
+    pub words: WordTable<'t>,
 }
 
-/// A part of the merged catalogue, as a read finds it.
+/// A part of the merged catalogue, or the catalogue of an owner, as a read finds it.
 #[derive(Debug, Clone, Copy)]
 pub struct MergedPart<'t> {
     /// The number of parts.
@@ -302,12 +324,18 @@ impl<'t> MergedPart<'t> {
             parts,
             packages,
             symbols,
+            words,
         } = serde_json::from_slice(header.as_bytes()).ok()?;
         let (packages, rest) = rest.split_at_checked(packages)?;
         let (symbols, rest) = rest.strip_prefix("\n\n")?.split_at_checked(symbols)?;
+        let (words, rest) = rest.strip_prefix("\n\n")?.split_at_checked(words)?;
         Some(Self {
             parts,
-            text: CatalogText { packages, symbols },
+            text: CatalogText {
+                packages,
+                symbols,
+                words: WordTable::new(words),
+            },
             newest: rest.strip_prefix("\n\n")?,
         })
     }
@@ -333,7 +361,15 @@ mod tests {
             state: None,
             is_documented: true,
             description: "A network".to_owned(),
-            inputs: vec!["cidr".to_owned()],
+        }
+    }
+
+    fn card(line: CatalogLine) -> ListedCard {
+        ListedCard {
+            line,
+            words: "cidr".to_owned(),
+            calls: "/acme/net/aws".to_owned(),
+            symbols: 0,
         }
     }
 
@@ -355,7 +391,7 @@ mod tests {
         };
         assert_pinned(
             &deprecated.to_line(),
-            r#"["modules/acme/vpc/aws","1.2.0",1700000000,3,"deprecated",1,"A network",["cidr"]]"#,
+            r#"["modules/acme/vpc/aws","1.2.0",1700000000,3,"deprecated",1,"A network"]"#,
         );
         assert_eq!(CatalogLine::parse(&deprecated.to_line()), Some(deprecated));
         assert_pinned(
@@ -372,24 +408,18 @@ mod tests {
     fn the_metadata_of_a_card_is_short_and_ascii() {
         let mut long = line("vpc", 1);
         long.description = "é😀".repeat(CARD_BYTES / 30);
-        long.inputs = vec!["a_long_name_of_an_input".repeat(4); 30];
         let text = long.to_metadata();
-        assert!(
-            text.is_ascii() && text.len() <= CARD_BYTES,
-            "{}",
-            text.len()
-        );
-        let parsed = CatalogLine::parse(&text).unwrap();
-        assert_eq!(parsed.description, long.description);
-        assert!(parsed.inputs.len() < 30);
+        assert!(text.is_ascii());
+        assert_eq!(CatalogLine::parse(&text), Some(long.clone()));
         long.description = "é".repeat(CARD_BYTES);
-        let parsed = CatalogLine::parse(&long.to_metadata()).unwrap();
-        assert_eq!((parsed.description.as_str(), parsed.inputs.len()), ("", 0));
+        let text = long.to_metadata();
+        assert!(text.len() <= CARD_BYTES);
+        assert_eq!(CatalogLine::parse(&text).unwrap().description, "");
     }
 
     #[test]
     fn a_merged_catalogue_has_every_package_and_symbol() {
-        let packages = [line("b", 2), line("a", 3), line("c", 1)];
+        let packages = [line("b", 2), line("a", 3), line("c", 1)].map(card);
         let parts = merged(&packages, &[symbol("y"), symbol("x")]);
         let part = MergedPart::parse(&parts[0].text).unwrap();
         assert_eq!((parts.len(), part.parts), (1, 1));
@@ -408,6 +438,10 @@ mod tests {
             .filter_map(CatalogSymbol::parse)
             .collect();
         assert_eq!(found, [symbol("x"), symbol("y")]);
+        let (word, places) = text.words.beginning_with("c").next().unwrap();
+        assert_eq!((word, places.count()), ("cidr", 3));
+        assert_eq!(text.words.places_of("/acme/net/aws").count(), 3);
+        assert_eq!(text.words.places_of("/acme/net").count(), 0);
     }
 
     #[test]
@@ -421,7 +455,7 @@ mod tests {
     fn a_large_catalogue_is_split_into_parts() {
         let mut large = line("vpc", 1);
         large.description = "x".repeat(1_000_000);
-        let packages = vec![large; 20];
+        let packages = vec![card(large); 20];
         let parts = merged(&packages, &[]);
         assert_eq!(parts.len(), 3);
         let count = |part: &IndexDocument| {
@@ -439,12 +473,13 @@ mod tests {
 
     #[test]
     fn a_part_with_wrong_lengths_is_rejected() {
-        let parts = merged(&[line("vpc", 1)], &[symbol("x")]);
+        let parts = merged(&[card(line("vpc", 1))], &[symbol("x")]);
         let text = &parts[0].text;
         assert!(MergedPart::parse(text).is_some());
         for (from, to) in [
             ("\"packages\":", "\"packages\":1"),
             ("\"symbols\":", "\"symbols\":9"),
+            ("\"words\":", "\"words\":9"),
         ] {
             let other = text.replace(from, to);
             assert_ne!(*text, other);
@@ -454,19 +489,8 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_text_panics(
-            text in "(?s).{0,200}",
-            header in r#"\{"parts":1,"packages":[0-9]{1,2},"symbols":[0-9]{1,2}\}\n"#,
-        ) {
-            let _ = MergedPart::parse(&text).map(|part| part.newest().count());
-            let _ = MergedPart::parse(&format!("{header}{text}"));
-            let _ = CatalogLine::parse(&text);
-            let _ = CatalogSymbol::parse(&text);
-        }
-
-        #[test]
         fn a_description_is_parsed_as_written(description in "\\PC{0,200}") {
-            let line = CatalogLine { description, inputs: Vec::new(), ..line("vpc", 1) };
+            let line = CatalogLine { description, ..line("vpc", 1) };
             prop_assert_eq!(CatalogLine::parse(&line.to_line()), Some(line.clone()));
             prop_assert_eq!(CatalogLine::parse(&in_ascii(&line.to_line())), Some(line));
         }

@@ -45,7 +45,7 @@ pub(super) fn one_line(text: &str) -> String {
 const ELLIPSIS: char = '…';
 
 /// Returns the first paragraph of prose in a Markdown text; empty if there is none.
-pub(super) fn first_paragraph(markdown: &str) -> String {
+pub fn first_paragraph(markdown: &str) -> String {
     let mut blocks = Blocks::default();
     for line in markdown.lines() {
         if let Some(found) = blocks.add(line) {

@@ -41,6 +41,7 @@ impl ExpectedIndices {
         match key {
             IndexKey::Versions(Package::Mirrored(_))
             | IndexKey::MirrorVersions(Package::Module(_)) => false,
+            IndexKey::Tags(package) if !package.has_repository() => false,
             IndexKey::Versions(_)
             | IndexKey::MirrorVersions(_)
             | IndexKey::Tags(_)
@@ -88,6 +89,7 @@ mod tests {
         let provider = Package::Provider("acme/widget".parse().unwrap());
         let mirrored = Package::Mirrored("registry.example.com/acme/widget".parse().unwrap());
         let module = Package::Module("acme/vpc/aws".parse().unwrap());
+        let other_module = Package::Module("registry.example.com/acme/vpc/aws".parse().unwrap());
         let all = [release("1.0.0", &[MADE]), release("2.0.0", &[])];
         let made = ExpectedIndices::of(all.into());
         let (artifact, other, missing) = ("1.0.0", "2.0.0", "3.0.0");
@@ -98,6 +100,8 @@ mod tests {
             (IndexKey::MirrorVersions(mirrored.clone()), true),
             (IndexKey::MirrorVersions(module.clone()), false),
             (IndexKey::Tags(module.clone()), true),
+            (IndexKey::Tags(other_module.clone()), false),
+            (IndexKey::Versions(other_module), true),
             (IndexKey::Version(module.clone(), version(artifact)), true),
             (IndexKey::Version(module.clone(), version(other)), true),
             (IndexKey::Version(module.clone(), version(missing)), false),

@@ -9,7 +9,6 @@ use crate::model::source::SourceDocument;
 use crate::model::version::Version;
 use crate::storage::key::{ArchiveKey, ArchiveKind};
 use crate::storage::release::{PackageDocument, Release};
-use terrace_archive::ArchiveFormat;
 use terrace_base::digest::Sha256;
 use terrace_base::time::UnixTime;
 use terrace_openpgp::KeyId;
@@ -26,26 +25,16 @@ pub struct ListedRelease {
     pub platforms: Vec<Platform>,
     /// The prefixes of the digests of all contents of its artifact; empty if it is not an artifact.
     pub contents: Vec<String>,
-    /// The prefix of the digest of a module's tar.gz archive, which is no artifact. Objects of older versions lack it.
+    /// The prefix of the digest of a module's archive that is no artifact: a tar.gz, or that of a mirrored module.
     pub tarball: Option<String>,
     /// The id of the key that signed a hosted provider, if the object's metadata contains it.
     pub signing_key: Option<KeyId>,
     /// The repository that it was built from, if known.
     pub source: Option<SourceDocument>,
-    /// The time of its publication; `None` for a mere offer of its origin.
-    pub published: Option<PublicationTime>,
+    /// The time of its publication, or of its object if a copy has lost it; `None` for a mere offer of its origin.
+    pub published: Option<UnixTime>,
     /// Whether it was erased.
     pub is_erased: bool,
-}
-
-/// The time when a release was published, as a listing shows it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PublicationTime {
-    /// The time of the commit.
-    Exact(UnixTime),
-    /// The time when the release object was stored. It is later than the commit if the object was imported, or
-    /// if a mirrored release gained contents. Only objects of older versions have no better time.
-    Stored(UnixTime),
 }
 
 /// The metadata name of the protocols, separated by commas.
@@ -60,6 +49,8 @@ pub(super) const SOURCE: &str = "source";
 const COMMIT: &str = "commit";
 /// The metadata name of the directory of a module in that repository, as segments of a URL.
 const DIRECTORY: &str = "directory";
+/// The metadata name of the digest of a mirrored module's files.
+const TREE: &str = "tree";
 /// The metadata name that states that the repository and the commit are verified. Its value is `true`.
 const VERIFIED: &str = "verified";
 /// The metadata name of the time of publication, in seconds since 1970.
@@ -68,7 +59,7 @@ pub(super) const PUBLISHED: &str = "published";
 pub(super) const CONTENTS: &str = "contents";
 /// The value of that metadata for an empty list, and of other metadata of an erased provider.
 const NO_CONTENTS: &str = "-";
-/// The metadata name of the prefix of the digest of a tar.gz archive.
+/// The metadata name of the prefix of the digest of an archive that is no artifact.
 const TARBALL: &str = "tarball";
 /// The metadata name that states that the release was erased. Its value is `true`.
 pub const ERASED: &str = "erased";
@@ -89,11 +80,9 @@ impl ListedRelease {
             version: release.version().clone(),
             protocols,
             platforms,
-            contents: contents.into_iter().map(beginning).collect(),
+            contents: contents.iter().copied().map(beginning).collect(),
             tarball: match release {
-                Release::Module(it) if it.archive.format == ArchiveFormat::TarGz => {
-                    Some(beginning(it.archive.sha256))
-                }
+                Release::Module(it) if contents.is_empty() => Some(beginning(it.archive.sha256)),
                 _ => None,
             },
             signing_key: match release {
@@ -101,7 +90,7 @@ impl ListedRelease {
                 Release::Mirrored(_) | Release::Module(_) | Release::Erased(_) => None,
             },
             source: release.source().cloned(),
-            published: Some(PublicationTime::Exact(release.published_at())),
+            published: Some(release.published_at()),
             is_erased: release.erased().is_some(),
         }
     }
@@ -114,23 +103,16 @@ impl ListedRelease {
     /// Returns whether the release may consist of this package or module, among other archives; its document decides.
     pub fn may_consist_of(&self, archive: &ArchiveKey) -> bool {
         match archive.kind {
-            ArchiveKind::Archive(ArchiveFormat::Zip) => self.may_contain(archive.digest),
-            ArchiveKind::Archive(ArchiveFormat::TarGz) => {
-                self.names_no_archive() || self.may_have_tarball(archive.digest)
+            ArchiveKind::Archive(_) => {
+                self.may_contain(archive.digest) || self.may_have_tarball(archive.digest)
             }
             ArchiveKind::Shasums | ArchiveKind::Signature | ArchiveKind::Documentation => false,
         }
     }
 
-    /// Returns whether it may be a module with a tar.gz archive of this digest.
+    /// Returns whether it may be a module with an archive of this digest that is no artifact.
     pub fn may_have_tarball(&self, digest: Sha256) -> bool {
         self.tarball.as_ref() == Some(&beginning(digest))
-    }
-
-    /// Returns whether it names no package or module that it consists of: only modules have the format tar.gz, and the
-    /// objects of older versions do not name these archives.
-    pub fn names_no_archive(&self) -> bool {
-        self.contents.is_empty() && self.tarball.is_none()
     }
 
     /// Returns the metadata of the release object: exactly the data that the listings of its package need.
@@ -160,9 +142,10 @@ impl ListedRelease {
             metadata.extend(source.commit.iter().map(|id| (COMMIT, id.to_string())));
             let directory = source.directory.iter();
             metadata.extend(directory.map(|it| (DIRECTORY, it.in_url())));
+            metadata.extend(source.tree.iter().map(|it| (TREE, it.to_string())));
             metadata.extend((!source.claimed).then(|| (VERIFIED, "true".to_owned())));
         }
-        if let Some(PublicationTime::Exact(time)) = self.published {
+        if let Some(time) = self.published {
             metadata.push((PUBLISHED, time.0.to_string()));
         }
         metadata
@@ -194,23 +177,12 @@ impl ListedRelease {
             tarball: metadata(TARBALL).map(str::to_owned),
             signing_key: metadata(SIGNING_KEY).and_then(|id| id.parse().ok()),
             source: source_in(&metadata),
-            published: Some(published_in(&metadata, stored_at)),
+            published: Some(match metadata(PUBLISHED).map(str::parse) {
+                Some(Ok(seconds)) => UnixTime(seconds),
+                _ => stored_at,
+            }),
             is_erased,
         })
-    }
-}
-
-impl PublicationTime {
-    /// Returns the time, exact or not.
-    pub fn time(self) -> UnixTime {
-        match self {
-            Self::Exact(time) | Self::Stored(time) => time,
-        }
-    }
-
-    /// Returns whether this is the time of the commit.
-    pub fn is_exact(self) -> bool {
-        matches!(self, Self::Exact(_))
     }
 }
 
@@ -220,16 +192,7 @@ fn source_in<'a>(metadata: &impl Fn(&str) -> Option<&'a str>) -> Option<SourceDo
         claimed: metadata(VERIFIED).is_none(),
         commit: metadata(COMMIT).and_then(|id| id.parse().ok()),
         directory: metadata(DIRECTORY).and_then(|path| RelativePath::from_url(&[path])),
-    })
-}
-
-fn published_in<'a>(
-    metadata: &impl Fn(&str) -> Option<&'a str>,
-    stored_at: UnixTime,
-) -> PublicationTime {
-    let exact = metadata(PUBLISHED).and_then(|seconds| seconds.parse().ok());
-    exact.map_or(PublicationTime::Stored(stored_at), |seconds| {
-        PublicationTime::Exact(UnixTime(seconds))
+        tree: metadata(TREE).and_then(|digest| digest.parse().ok()),
     })
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::index::{ListedRelease, PublicationTime};
+use crate::index::ListedRelease;
 use crate::model::package::Package;
 use crate::model::source::SourceDocument;
 use crate::model::status::{ReleaseState, ReleaseStatus, StatusDocument};
@@ -53,7 +53,7 @@ impl Overview {
         documented: &BTreeSet<Version>,
     ) -> Self {
         let version = |listed: &ListedRelease| OverviewVersion {
-            published_at: listed.published.map(PublicationTime::time),
+            published_at: listed.published,
             status: statuses.shown(&listed.version).cloned(),
             source: listed.source.clone(),
             is_documented: !listed.is_erased && documented.contains(&listed.version),
@@ -137,7 +137,7 @@ mod tests {
                 "https://example.com/vpc".parse().unwrap(),
                 None,
             )),
-            published: Some(PublicationTime::Exact(UnixTime(7))),
+            published: Some(UnixTime(7)),
             ..listed("1.0.0")
         };
         let documented = ["1.0.0".parse().unwrap(), "9.0.0".parse().unwrap()].into();

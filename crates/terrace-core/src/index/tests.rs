@@ -10,7 +10,7 @@ fn listed(version: &str, protocols: &str, platforms: &str) -> ListedRelease {
     ListedRelease {
         signing_key: None,
         source: None,
-        published: Some(PublicationTime::Exact(UnixTime(1_800_000_000))),
+        published: Some(UnixTime(1_800_000_000)),
         is_erased: false,
         tarball: None,
         version: version.parse().unwrap(),
@@ -136,25 +136,12 @@ fn a_release_without_a_time_in_its_metadata_has_that_of_its_object() {
         ListedRelease::from_metadata(&package, version, UnixTime(7), value).unwrap()
     };
     let older = of_object(&[(CONTENTS, "-"), (SOURCE, "https://example.com/vpc")]);
-    assert_eq!(older.published, Some(PublicationTime::Stored(UnixTime(7))));
+    assert_eq!(older.published, Some(UnixTime(7)));
     assert!(older.source.unwrap().claimed);
     let damaged = of_object(&[(CONTENTS, "-"), (PUBLISHED, "soon")]);
-    assert_eq!(
-        damaged.published,
-        Some(PublicationTime::Stored(UnixTime(7)))
-    );
+    assert_eq!(damaged.published, Some(UnixTime(7)));
     let newer = of_object(&[(CONTENTS, "-"), (PUBLISHED, "5")]);
-    assert_eq!(newer.published, Some(PublicationTime::Exact(UnixTime(5))));
-}
-
-#[test]
-fn the_tombstone_of_an_index_is_pinned() {
-    let tombstone = IndexDocument::tombstone(Refusal::revoked(&"it deletes".parse().unwrap()));
-    assert_pinned(&tombstone.text, "gone");
-    assert_pinned(
-        &json::to_string(&tombstone.metadata),
-        r#"{"etag":"\"283bb9deef02e6843abfb538efa1eca7\"","gone":"it deletes"}"#,
-    );
+    assert_eq!(newer.published, Some(UnixTime(5)));
 }
 
 #[test]
@@ -178,23 +165,6 @@ fn metadata_of_another_form_is_rejected() {
 }
 
 proptest! {
-    #[test]
-    fn the_order_of_listed_releases_does_not_matter(
-        mut numbers in proptest::collection::vec((0u8..4, 0u8..4, 0u8..20), 1..20), seed in any::<u64>()
-    ) {
-        numbers.sort_unstable();
-        numbers.dedup();
-        let of = |numbers: &[(u8, u8, u8)]| {
-            let releases = numbers.iter().map(|(a, b, c)| listed(&format!("{a}.{b}.{c}"), "5.0", "linux_amd64")).collect();
-            lists(&provider(), releases, &StatusDocument::default())
-        };
-        let sorted = of(&numbers);
-        let middle = usize::try_from(seed % numbers.len() as u64).unwrap();
-        numbers.rotate_left(middle);
-        numbers.reverse();
-        prop_assert_eq!(of(&numbers), sorted);
-    }
-
     #[test]
     fn metadata_is_parsed_as_written(
         protocols in proptest::collection::vec("[56]\\.[0-9]", 1..3),

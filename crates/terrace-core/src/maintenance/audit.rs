@@ -259,6 +259,15 @@ mod tests {
         texts
     }
 
+    /// Returns the first entry of a chain with other contents.
+    fn entry(what: &str, status: u16) -> AuditEntry {
+        AuditEntry {
+            what: what.to_owned(),
+            status,
+            ..serde_json::from_str(&chain(1)[0]).unwrap()
+        }
+    }
+
     fn walk(texts: &[String]) -> Result<u64, AuditError> {
         let mut chain = AuditChain::default();
         for text in texts {
@@ -270,11 +279,7 @@ mod tests {
     #[test]
     fn a_revoked_token_is_known_from_both_ways_to_revoke_it() {
         let revoked = |what: &str| {
-            let entry = AuditEntry {
-                what: what.to_owned(),
-                status: 200,
-                ..serde_json::from_str(&chain(1)[0]).unwrap()
-            };
+            let entry = entry(what, 200);
             assert_eq!(entry.wrote(), entry.revoked().map(FactKey::Revocation));
             entry.revoked().map(|id| id.to_string())
         };
@@ -319,11 +324,9 @@ mod tests {
 
     #[test]
     fn an_entry_of_a_publish_names_its_release() {
-        let entry = |what: &str, status| {
-            let mut entry: AuditEntry = serde_json::from_str(&chain(1)[0]).unwrap();
-            entry.what = what.to_owned();
-            entry.status = status;
-            entry.published().map(|key| key.to_string())
+        let key_of = |what: &str, status| {
+            let key = entry(what, status).published();
+            key.map(|key| key.to_string())
         };
         for (what, key) in [
             (
@@ -340,10 +343,10 @@ mod tests {
             ),
         ] {
             for status in [200, 201] {
-                assert_eq!(entry(what, status).as_deref(), Some(key));
+                assert_eq!(key_of(what, status).as_deref(), Some(key));
             }
             for status in [202, 409, 422, 503] {
-                assert_eq!(entry(what, status), None, "{status}");
+                assert_eq!(key_of(what, status), None, "{status}");
             }
         }
         for what in [
@@ -353,17 +356,15 @@ mod tests {
             "GET /admin/v1/mirror/registry.example.com/acme/widget/1.0.0",
             "",
         ] {
-            assert_eq!(entry(what, 200), None, "{what}");
+            assert_eq!(key_of(what, 200), None, "{what}");
         }
     }
 
     #[test]
     fn an_entry_names_the_permanent_document_that_it_wrote() {
-        let entry = |what: &str, status| {
-            let mut entry: AuditEntry = serde_json::from_str(&chain(1)[0]).unwrap();
-            entry.what = what.to_owned();
-            entry.status = status;
-            entry.wrote().map(|key| key.to_string())
+        let key_of = |what: &str, status| {
+            let key = entry(what, status).wrote();
+            key.map(|key| key.to_string())
         };
         for (what, key) in [
             (
@@ -380,8 +381,8 @@ mod tests {
                 "revocations/0123456789abcdef",
             ),
         ] {
-            assert_eq!(entry(what, 200).as_deref(), Some(key));
-            assert_eq!(entry(what, 409), None, "{what}");
+            assert_eq!(key_of(what, 200).as_deref(), Some(key));
+            assert_eq!(key_of(what, 409), None, "{what}");
         }
         for what in [
             "DELETE /admin/v1/namespaces/acme/keys/0123456789ABCDEF",
@@ -389,18 +390,13 @@ mod tests {
             "POST /admin/v1/tokens",
             "",
         ] {
-            assert_eq!(entry(what, 200), None, "{what}");
+            assert_eq!(key_of(what, 200), None, "{what}");
         }
     }
 
     #[test]
     fn an_entry_of_an_erasure_names_everything_erased() {
-        let erased = |what: &str, status| {
-            let mut entry: AuditEntry = serde_json::from_str(&chain(1)[0]).unwrap();
-            entry.what = what.to_owned();
-            entry.status = status;
-            entry.erased()
-        };
+        let erased = |what: &str, status| entry(what, status).erased();
         let what = "POST /admin/v1/erasures erases acme/vpc/aws@1.0.0, archives/x.zip";
         // A request that failed names the part that it has erased.
         for status in [200, 500, 503] {

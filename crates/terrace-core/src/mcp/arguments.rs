@@ -2,95 +2,55 @@
 
 use super::members::Members;
 use super::tools::Tool;
+use crate::api::check::UsedPackage;
+use crate::api::route::API_PREFIX;
 use crate::documentation::{DocumentPath, DocumentationKind};
-use crate::model::address::ModuleAddress;
+use crate::limits;
 use crate::model::own_hosts::OwnHosts;
 use crate::model::owner::Owner;
 use crate::model::package::Package;
 use crate::model::relative_path::RelativePath;
 use crate::model::version::Version;
-use crate::search::{Cursor, Query, SearchKind};
+use crate::search::{Query, Search, SearchKind};
 use terrace_base::untrusted::quoted;
 
-/// The call of a tool. A version that is `None` is the newest one that can be installed, and an offset is the number of
-/// entries or characters before the requested page.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// The call of a tool.
+#[derive(Debug, Clone)]
 pub enum ToolCall {
-    /// `search`
-    Search {
-        /// The words to find.
-        query: Query,
-        /// The kind of results; all if it is `None`.
-        kind: Option<SearchKind>,
-        /// The owner of the results; all if it is `None`.
-        owner: Option<Owner>,
-        /// The result after which the page begins.
-        after: Option<Cursor>,
-    },
-    /// `get_module`
-    Module {
-        /// The module.
-        address: ModuleAddress,
-        /// Its version.
-        version: Option<Version>,
-        /// The submodule to describe in place of the root.
-        submodule: Option<RelativePath>,
-        /// The offset.
-        offset: usize,
-    },
-    /// `get_provider`
-    Provider {
-        /// The provider, hosted or mirrored.
-        package: Package,
-        /// Its version.
-        version: Option<Version>,
-        /// The kind of documents to list; all if it is `None`.
-        kind: Option<DocumentationKind>,
-        /// The offset.
-        offset: usize,
-    },
-    /// `get_docs`
-    Document {
+    /// `search` and `find_type`: a search for packages and symbols of this owner, or of all.
+    Search(Search, Option<Owner>),
+    /// A question about a package.
+    Package {
         /// The package.
         package: Package,
-        /// Its version.
+        /// The version; without one, the newest that can be installed.
         version: Option<Version>,
-        /// The document.
-        document: DocumentPath,
-        /// The offset.
+        /// The question.
+        question: Question,
+        /// The number of entries or characters before the requested page.
         offset: usize,
     },
-    /// `find_type`
-    FindType {
-        /// The name of the type as a search.
-        query: Query,
-        /// The name.
-        name: String,
-        /// The kind of type; all if it is `None`.
-        kind: Option<SearchKind>,
-        /// The result after which the page begins.
-        after: Option<Cursor>,
-    },
-    /// `list_versions`
-    Versions {
-        /// The package.
-        package: Package,
-        /// The offset.
-        offset: usize,
-    },
-    /// `compare_versions`
-    Comparison {
-        /// The package.
-        package: Package,
-        /// The older version.
-        from: Version,
-        /// The newer version.
-        to: Version,
-        /// The offset.
-        offset: usize,
-    },
+    /// `check_versions`
+    Check(Vec<UsedPackage>),
+    /// `list_callers`: the callers of a package after a cursor.
+    Callers(Package, String),
     /// `how_to_authenticate`
     Authentication,
+}
+
+/// A question about a package, or about a version of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Question {
+    /// `get_module`: the root of a module, or its submodule of this name.
+    Module(Option<RelativePath>),
+    /// `get_provider`: a provider with its documents of this kind, or of all.
+    Provider(Option<DocumentationKind>),
+    /// `get_docs`: a document of a version.
+    Document(DocumentPath),
+    /// `list_versions`: all versions.
+    Versions,
+    /// `compare_versions`: the differences between the version and this one.
+    Change(Version),
 }
 
 /// The reason why the arguments of a tool are invalid. The assistant reads it, and calls the tool again.
@@ -104,15 +64,16 @@ pub enum ArgumentError {
     Missing(&'static str, &'static str),
     /// The tool has no such argument. Contains the arguments that it has.
     #[error("the argument {name} is unknown: this tool takes {1}", name = quoted(.0))]
-    Unknown(String, &'static str),
+    Unknown(String, String),
     /// A value is invalid. Contains the name of the argument, the value and the rule.
     #[error("the argument {0} is {value}: it must be {2}", value = quoted(.1))]
     Invalid(&'static str, String, String),
 }
 
-const ADDRESS: &str = "the address of a package, such as acme/vpc/aws (module), acme/widget (provider) or registry.example.com/acme/widget (mirrored provider)";
+const ADDRESS: &str = "the address of a package, such as acme/vpc/aws (module), acme/widget (provider), or with the hostname of another registry before it, if it is mirrored, such as registry.example.com/acme/widget";
 
-const MODULE_ADDRESS: &str = "the address of a module, such as acme/vpc/aws";
+const MODULE_ADDRESS: &str =
+    "the address of a module, such as acme/vpc/aws or registry.example.com/acme/vpc/aws";
 
 const PROVIDER_ADDRESS: &str =
     "the address of a provider, such as acme/widget or registry.example.com/acme/widget";
@@ -124,7 +85,10 @@ const DOCUMENT: &str = "the path of a document as get_module or get_provider lis
 
 const OFFSET: &str = "a number, 0 or more: take it from next_offset of the previous page";
 
-const CURSOR: &str = "the value of next_cursor of the previous page";
+const CURSOR: &str = "the value of next of the previous page";
+
+const USED: &str =
+    "addresses with versions, separated by spaces, such as acme/vpc/aws@1.2.0 acme/widget@2.0.1";
 
 const NAME: &str = "the name of a resource type, data source or function, such as acme_widget";
 
@@ -140,79 +104,51 @@ impl ToolCall {
     ) -> Result<Self, ArgumentError> {
         let mut given = Arguments::parse(arguments)?;
         let call = match tool {
-            Tool::Search => Self::Search {
-                query: given.required("query", "one to ten words", parsed)?,
-                kind: given.optional("kind", parsed)?,
-                owner: given.optional("namespace", |text| {
+            Tool::Search => {
+                let owner = given.optional("namespace", |text| {
                     Owner::parse_key(&text.to_ascii_lowercase())
                         .ok_or_else(|| "a namespace, or a hostname and a namespace".to_owned())
-                })?,
-                after: given.cursor()?,
-            },
-            Tool::GetModule => Self::Module {
-                address: given.required("address", MODULE_ADDRESS, |text| {
-                    match package(text, own) {
-                        Some(Package::Module(address)) => Ok(address),
-                        _ => Err(MODULE_ADDRESS.to_owned()),
-                    }
-                })?,
-                version: given.version("version")?,
-                submodule: given.optional("submodule", parsed)?,
-                offset: given.offset()?,
-            },
-            Tool::GetProvider => Self::Provider {
-                package: given.required("address", PROVIDER_ADDRESS, |text| {
-                    match package(text, own) {
-                        Some(Package::Module(_)) | None => Err(PROVIDER_ADDRESS.to_owned()),
-                        Some(provider) => Ok(provider),
-                    }
-                })?,
-                version: given.version("version")?,
-                kind: given.optional("kind", documentation_kind)?,
-                offset: given.offset()?,
-            },
-            Tool::GetDocs => {
-                let package = given.package(own)?;
-                let document = given.optional("document", |text| {
-                    let segments: Vec<&str> = text.split('/').collect();
-                    DocumentPath::parse(&package, &segments).ok_or_else(|| DOCUMENT.to_owned())
                 })?;
-                let first = match package {
-                    Package::Module(_) => DocumentPath::Readme,
-                    Package::Provider(_) | Package::Mirrored(_) => DocumentPath::Overview,
-                };
-                Self::Document {
-                    document: document.unwrap_or(first),
-                    package,
-                    version: given.version("version")?,
-                    offset: given.offset()?,
-                }
+                let query = given.required("query", "one to ten words", parsed)?;
+                let kind = given.optional("kind", parsed)?;
+                Self::Search(given.search(query, kind)?, owner)
             }
             Tool::FindType => {
-                let name = given.required("name", NAME, |text| Ok(text.to_owned()))?;
-                let query = name.parse();
-                Self::FindType {
-                    query: query.map_err(|_| invalid("name", &name, NAME))?,
-                    name,
-                    kind: given.optional("kind", symbol_kind)?,
-                    after: given.cursor()?,
-                }
+                let query = given.required("name", NAME, |text| {
+                    text.parse::<Query>().map_err(|_| NAME.to_owned())
+                })?;
+                let kind = given.optional("kind", symbol_kind)?;
+                let kind = kind.unwrap_or(SearchKind::AnySymbol);
+                Self::Search(given.search(query, Some(kind))?, None)
             }
-            Tool::ListVersions => Self::Versions {
-                package: given.package(own)?,
-                offset: given.offset()?,
-            },
-            Tool::CompareVersions => Self::Comparison {
-                package: given.package(own)?,
-                from: given.exact("from")?,
-                to: given.exact("to")?,
-                offset: given.offset()?,
-            },
+            Tool::CheckVersions => Self::Check(given.required("packages", USED, used)?),
+            Tool::ListCallers => Self::Callers(
+                given.required("address", ADDRESS, |text| {
+                    package(text, own).ok_or_else(|| ADDRESS.to_owned())
+                })?,
+                given.text("cursor")?.unwrap_or_default(),
+            ),
             Tool::HowToAuthenticate => Self::Authentication,
+            tool => given.about_package(tool, own)?,
         };
         given.check_all_taken(tool)?;
         Ok(call)
     }
+}
+
+fn used(text: &str) -> Result<Vec<UsedPackage>, String> {
+    let package = |text: &str| {
+        let (address, version) = text.split_once('@')?;
+        let address = Package::parse_address(address)?.address();
+        let version = Some(version.parse().ok()?);
+        Some(UsedPackage {
+            address,
+            version,
+            constraint: None,
+        })
+    };
+    let packages: Option<Vec<_>> = text.split_whitespace().map(package).collect();
+    packages.ok_or_else(|| USED.to_owned())
 }
 
 /// The arguments that have not been taken yet.
@@ -264,14 +200,84 @@ impl<'j> Arguments<'j> {
         value.ok_or(ArgumentError::Missing(name, rule))
     }
 
-    fn package(&mut self, own: &OwnHosts<'_>) -> Result<Package, ArgumentError> {
-        let parse = |text: &str| package(text, own).ok_or_else(|| ADDRESS.to_owned());
-        self.required("address", ADDRESS, parse)
+    /// Takes the arguments of a tool that describes a package.
+    fn about_package(&mut self, tool: Tool, own: &OwnHosts<'_>) -> Result<ToolCall, ArgumentError> {
+        let rule = match tool {
+            Tool::GetModule => MODULE_ADDRESS,
+            Tool::GetProvider => PROVIDER_ADDRESS,
+            _ => ADDRESS,
+        };
+        let package = self.required("address", rule, |text| {
+            let found = package(text, own).filter(|package| match tool {
+                Tool::GetModule => matches!(package, Package::Module(_)),
+                Tool::GetProvider => !matches!(package, Package::Module(_)),
+                _ => true,
+            });
+            found.ok_or_else(|| rule.to_owned())
+        })?;
+        let (version, question) = match tool {
+            Tool::GetModule => (
+                self.version()?,
+                Question::Module(self.optional("submodule", parsed)?),
+            ),
+            Tool::GetProvider => (
+                self.version()?,
+                Question::Provider(self.optional("kind", documentation_kind)?),
+            ),
+            Tool::GetDocs => (
+                self.version()?,
+                Question::Document(self.document(&package)?),
+            ),
+            Tool::CompareVersions => (
+                Some(self.exact("from")?),
+                Question::Change(self.exact("to")?),
+            ),
+            _ => (None, Question::Versions),
+        };
+        Ok(ToolCall::Package {
+            package,
+            version,
+            question,
+            offset: self.offset()?,
+        })
+    }
+
+    /// Takes a document: the first one by default, or its path as the API names it, or the end of that path.
+    fn document(&mut self, package: &Package) -> Result<DocumentPath, ArgumentError> {
+        let document = self.optional("document", |text| {
+            let end = match text.starts_with(API_PREFIX) {
+                true => text.split_once("/docs/").map_or("", |(_, end)| end),
+                false => text,
+            };
+            let segments: Vec<&str> = end.split('/').collect();
+            let document = DocumentPath::parse(package, &segments);
+            // A file need not be text.
+            let document = document.filter(|it| !matches!(it, DocumentPath::File(_)));
+            document.ok_or_else(|| DOCUMENT.to_owned())
+        })?;
+        let first = match package {
+            Package::Module(_) => DocumentPath::Readme,
+            Package::Provider(_) | Package::Mirrored(_) => DocumentPath::Overview,
+        };
+        Ok(document.unwrap_or(first))
+    }
+
+    /// Takes the place of a page of results.
+    fn search(&mut self, query: Query, kind: Option<SearchKind>) -> Result<Search, ArgumentError> {
+        let after = self.optional("cursor", |text| text.parse().map_err(|_| CURSOR.to_owned()))?;
+        Ok(Search {
+            query,
+            kind,
+            system: None,
+            after,
+            offset: 0,
+            limit: limits::LISTED_AT_ONCE,
+        })
     }
 
     /// Takes a version; `None` is the newest one.
-    fn version(&mut self, name: &'static str) -> Result<Option<Version>, ArgumentError> {
-        let version = self.optional(name, |text| match text {
+    fn version(&mut self) -> Result<Option<Version>, ArgumentError> {
+        let version = self.optional("version", |text| match text {
             "latest" => Ok(None),
             text => version(text).map(Some),
         });
@@ -280,10 +286,6 @@ impl<'j> Arguments<'j> {
 
     fn exact(&mut self, name: &'static str) -> Result<Version, ArgumentError> {
         self.required(name, "a version, such as 1.2.0", version)
-    }
-
-    fn cursor(&mut self) -> Result<Option<Cursor>, ArgumentError> {
-        self.optional("cursor", |text| text.parse().map_err(|_| CURSOR.to_owned()))
     }
 
     /// Takes a number. Assistants send it as a text as well.
@@ -319,10 +321,7 @@ fn package(text: &str, own: &OwnHosts<'_>) -> Option<Package> {
     {
         return Package::parse_address(rest);
     }
-    match Package::parse_address(text)? {
-        Package::Mirrored(address) => Some(own.package(address)),
-        package => Some(package),
-    }
+    Package::parse_address(text).map(|package| own.hosted(package))
 }
 
 fn version(text: &str) -> Result<Version, String> {
@@ -375,7 +374,9 @@ mod tests {
         ] {
             let call = parse(Tool::ListVersions, &format!(r#"{{"address":"{address}"}}"#));
             match call {
-                Ok(ToolCall::Versions { package, offset: 0 }) => {
+                Ok(ToolCall::Package {
+                    package, offset: 0, ..
+                }) => {
                     assert_eq!(package.to_string(), is);
                 }
                 other => panic!("{address}: {other:?}"),
@@ -391,9 +392,9 @@ mod tests {
             r#"{"address":" acme/vpc/aws ","version":"latest","offset":"0"}"#,
         ] {
             let call = parse(Tool::GetModule, arguments);
-            let Ok(ToolCall::Module {
+            let Ok(ToolCall::Package {
                 version: None,
-                submodule: None,
+                question: Question::Module(None),
                 offset: 0,
                 ..
             }) = call
@@ -404,75 +405,56 @@ mod tests {
     }
 
     #[test]
-    fn an_invalid_argument_is_named_with_its_rule() {
-        for (tool, arguments, message) in [
-            (Tool::Search, "[]", "must be an object"),
-            (Tool::Search, "{}", "the argument query is missing"),
-            (Tool::Search, r#"{"query":"-"}"#, "no words"),
-            (
-                Tool::Search,
-                r#"{"query":"a","kind":"x"}"#,
-                "the argument kind is \"x\"",
-            ),
-            (Tool::Search, r#"{"query":"a","cursor":"x"}"#, "next_cursor"),
-            (
-                Tool::Search,
-                r#"{"query":"a","q":"b"}"#,
-                "the argument \"q\" is unknown: this tool takes query",
-            ),
-            (
-                Tool::GetModule,
-                r#"{"address":"acme/widget"}"#,
-                "the address of a module",
-            ),
+    fn an_invalid_argument_is_named() {
+        for (tool, arguments, named) in [
+            (Tool::Search, "[]", "object"),
+            (Tool::Search, "{}", "query"),
+            (Tool::Search, r#"{"query":"-"}"#, "words"),
+            (Tool::Search, r#"{"query":"a","kind":"x"}"#, "kind"),
+            (Tool::Search, r#"{"query":"a","cursor":"x"}"#, "cursor"),
+            (Tool::Search, r#"{"query":"a","q":"b"}"#, "\"q\""),
+            (Tool::GetModule, r#"{"address":"acme/widget"}"#, "module"),
+            (Tool::GetModule, r#"{"address":5}"#, "address"),
+            (Tool::GetProvider, r#"{"address":"a/b/c"}"#, "provider"),
+            (Tool::HowToAuthenticate, r#"{"token":"x"}"#, "token"),
             (
                 Tool::GetModule,
                 r#"{"address":"acme/vpc/aws","version":"~> 1.0"}"#,
-                "constraints are not resolved",
-            ),
-            (
-                Tool::GetModule,
-                r#"{"address":5}"#,
-                "the argument address is \"5\": it must be a text",
-            ),
-            (
-                Tool::GetProvider,
-                r#"{"address":"acme/vpc/aws"}"#,
-                "the address of a provider",
+                "~> 1.0",
             ),
             (
                 Tool::GetProvider,
                 r#"{"address":"acme/widget","kind":"x"}"#,
-                "one of overview, guides",
+                "kind",
             ),
             (
                 Tool::GetDocs,
                 r#"{"address":"acme/widget","document":"readme"}"#,
-                "the path of a document",
+                "document",
+            ),
+            (
+                Tool::GetDocs,
+                r#"{"address":"acme/vpc/aws","document":"files/LICENSE"}"#,
+                "document",
             ),
             (
                 Tool::FindType,
                 r#"{"name":"acme_widget","kind":"module"}"#,
-                "data-source",
+                "kind",
             ),
             (
                 Tool::ListVersions,
                 r#"{"address":"acme/widget","offset":-1}"#,
-                "0 or more",
+                "offset",
             ),
             (
                 Tool::CompareVersions,
                 r#"{"address":"acme/widget","from":"1.0.0"}"#,
-                "the argument to is missing",
-            ),
-            (
-                Tool::HowToAuthenticate,
-                r#"{"token":"x"}"#,
-                "takes no arguments",
+                "to",
             ),
         ] {
             let error = parse(tool, arguments).unwrap_err().to_string();
-            assert!(error.contains(message), "{arguments}: {error}");
+            assert!(error.contains(named), "{arguments}: {error}");
         }
     }
 }

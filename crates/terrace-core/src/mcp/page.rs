@@ -1,6 +1,8 @@
 //! The parts of an answer: an assistant reads an answer whole, so that each is bounded, and states where the next part begins.
 
+use serde::Serialize;
 use serde_json::value::RawValue;
+use terrace_base::json;
 
 /// Maximum length of the entries or the text of an answer of an MCP tool, in characters: about 5,000 tokens of a model, of
 /// which a page of documentation of a large provider would take 100,000.
@@ -10,8 +12,8 @@ const MCP_ANSWER_CHARS: usize = 20_000;
 /// where they hold whole documents.
 const MCP_FIELD_CHARS: usize = 1_000;
 
-/// The entries of a list, in JSON.
-pub type Entries = Box<RawValue>;
+/// A document in JSON with bounded texts.
+pub type Bounded = Box<RawValue>;
 
 /// A page of the entries of an answer, which may be in several lists.
 #[derive(Debug)]
@@ -48,22 +50,9 @@ impl AnswerPage {
         }
     }
 
-    /// Returns the entries of a list that belong to the page, as a list in JSON. Lists are passed in their order in the answer.
-    /// Only entries of the page are written, by `write`.
-    pub fn take<T>(
-        &mut self,
-        entries: impl IntoIterator<Item = T>,
-        write: impl Fn(T) -> String,
-    ) -> Entries {
-        let mut list = String::from("[");
-        for entry in entries {
-            if self.wants_next() {
-                self.offer(&mut list, &write(entry));
-            }
-        }
-        list.push(']');
-        // The writers are serialisers, so the list is valid.
-        RawValue::from_string(list).unwrap_or_else(|_| Entries::default())
+    /// Keeps the entries of a list that belong to the page. Lists are passed in their order in the answer.
+    pub fn keep<T: Serialize>(&mut self, entries: &mut Vec<T>) {
+        entries.retain(|entry| self.wants_next() && self.has_room(&json::to_string(entry)));
     }
 
     /// Counts an entry. Returns whether it may belong to the page.
@@ -74,26 +63,18 @@ impl AnswerPage {
         at >= self.offset && self.next.is_none()
     }
 
-    /// Appends an entry to a list if there is room. A page has at least one: the next one would otherwise begin at the same
+    /// Returns whether there is room for an entry. A page has at least one: the next one would otherwise begin at the same
     /// place.
     #[inline(never)]
-    fn offer(&mut self, list: &mut String, entry: &str) {
-        let length = entry.chars().count();
+    fn has_room(&mut self, entry: &str) -> bool {
+        let length = cut(entry).chars().count();
         if length > self.left && self.taken > 0 {
             self.next = self.seen.checked_sub(1);
-            return;
+            return false;
         }
         self.left = self.left.saturating_sub(length);
         self.taken += 1;
-        if list.len() > 1 {
-            list.push(',');
-        }
-        list.push_str(entry);
-    }
-
-    /// Returns whether the page is the first one.
-    pub fn is_first(&self) -> bool {
-        self.offset == 0
+        true
     }
 
     /// Returns the number of entries before the next page; `None` if there is none.
@@ -116,12 +97,37 @@ impl TextPage {
     }
 }
 
-/// Returns a text of a publisher, cut at its limit.
-pub(super) fn cut(text: &str) -> String {
-    let mut chars = text.chars();
-    let mut cut: String = chars.by_ref().take(MCP_FIELD_CHARS).collect();
-    if chars.next().is_some() {
-        cut.push('…');
+/// Returns a document in JSON, in which the texts of publishers are cut at their limit.
+pub fn bounded(document: &impl Serialize) -> Bounded {
+    // The writer is a serialiser, and a text ends with its quote, so the document is valid.
+    RawValue::from_string(cut(&json::to_string(document))).unwrap_or_default()
+}
+
+/// Cuts the texts of a document in JSON.
+#[inline(never)]
+fn cut(json: &str) -> String {
+    let mut cut = String::with_capacity(json.len());
+    let mut rest = json;
+    // The number of characters of the current text.
+    let mut length: Option<usize> = None;
+    while let Some(c) = rest.chars().next() {
+        let bytes = match rest.as_bytes() {
+            [b'\\', b'u', ..] => 6,
+            [b'\\', ..] => 2,
+            _ => c.len_utf8(),
+        };
+        let piece;
+        (piece, rest) = rest.split_at_checked(bytes).unwrap_or((rest, ""));
+        length = match (length, c) {
+            (None, '"') => Some(0),
+            (Some(_), '"') => None,
+            (length, _) => length.map(|length| length + 1),
+        };
+        match length {
+            Some(length) if length == MCP_FIELD_CHARS + 1 => cut.push('…'),
+            Some(length) if length > MCP_FIELD_CHARS => {}
+            _ => cut.push_str(piece),
+        }
     }
     cut
 }
@@ -138,12 +144,12 @@ mod tests {
             let mut page = AnswerPage::after(offset);
             let mut length = 0;
             for list in lists {
-                let entries = page.take(list, terrace_base::json::to_string);
-                length += entries.get().chars().count();
-                let entries: Vec<String> = serde_json::from_str(entries.get()).unwrap();
+                let mut kept = list.clone();
+                page.keep(&mut kept);
+                length += bounded(&kept).get().chars().count();
                 // The brackets and commas.
-                length -= (entries.len() + 1).max(2);
-                all.extend(entries);
+                length -= (kept.len() + 1).max(2);
+                all.extend(kept);
             }
             pages += 1;
             assert!(length <= MCP_ANSWER_CHARS || page.taken == 1);
@@ -186,17 +192,40 @@ mod tests {
 
     #[test]
     fn an_entry_that_is_longer_than_a_page_has_a_page_of_its_own() {
-        let long = "x".repeat(MCP_ANSWER_CHARS * 2);
-        let lists = [vec!["a".to_owned(), long.clone(), "b".to_owned()]];
-        let (all, pages) = read(&lists);
-        assert_eq!((all.len(), pages), (3, 3));
+        let long = vec!["x".repeat(MCP_FIELD_CHARS); MCP_ANSWER_CHARS / MCP_FIELD_CHARS + 1];
+        let (mut offset, mut pages) = (Some(0), Vec::new());
+        while let Some(at) = offset {
+            let mut page = AnswerPage::after(at);
+            let mut entries = vec![vec!["a".to_owned()], long.clone(), vec!["b".to_owned()]];
+            page.keep(&mut entries);
+            pages.push(entries.len());
+            offset = page.next();
+        }
+        assert_eq!(pages, [1, 1, 1]);
+    }
+
+    #[test]
+    fn a_long_text_is_cut_after_whole_characters() {
+        let cut = |text: &str| serde_json::from_str::<String>(bounded(&text).get()).unwrap();
+        let most = MCP_FIELD_CHARS - 1;
+        for text in ["", "a", "\"\\\n\u{1}é😀"] {
+            assert_eq!(cut(text), text);
+            let end = text.chars().next().map(String::from).unwrap_or_default();
+            let long = format!("{}{text}{text}", "x".repeat(most));
+            let expected = match text {
+                "" => "x".repeat(most),
+                _ => format!("{}{end}…", "x".repeat(most)),
+            };
+            assert_eq!(cut(&long), expected);
+        }
     }
 
     #[test]
     fn an_offset_behind_the_end_leads_to_nothing() {
         let mut page = AnswerPage::after(7);
-        assert_eq!(page.take(["a"], |it| format!("{it:?}")).get(), "[]");
-        assert_eq!(page.next(), None);
+        let mut entries = vec!["a"];
+        page.keep(&mut entries);
+        assert_eq!((entries.len(), page.next()), (0, None));
         let page = TextPage::of("abc", usize::MAX);
         assert_eq!((page.text.as_str(), page.next), ("", None));
     }

@@ -4,8 +4,7 @@ use serde::Serialize;
 
 use crate::limits::LIST_CACHE_SECONDS;
 
-use super::error::{ErrorData, McpError, Refusal};
-use super::message::RequestId;
+use super::message::{ErrorData, McpError, Refusal, RequestId};
 use super::resource::DocumentResource;
 use super::revision::Revision;
 use super::tools;
@@ -179,7 +178,7 @@ pub fn refused<S>(refusal: &Refusal) -> Reply<S> {
     }
     text.push_str("\"error\":");
     text.push_str(&json::to_string(&ErrorObject {
-        code: error.code(),
+        code: error.codes().0,
         message: error.to_string(),
         data: error.data(),
     }));
@@ -189,7 +188,7 @@ pub fn refused<S>(refusal: &Refusal) -> Reply<S> {
             body: Body::Text(text),
             ..problem.reply()
         },
-        error => Reply::json(error.status(), CachePolicy::NoStore, text),
+        error => Reply::json(error.codes().1, CachePolicy::NoStore, text),
     }
 }
 

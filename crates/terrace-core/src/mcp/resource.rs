@@ -52,15 +52,14 @@ impl DocumentResource {
             Some((path, offset)) => (path, offset.parse().map_err(|_| unknown())?),
             None => (rest, 0),
         };
-        let hosted = |package| match package {
-            Package::Mirrored(address) => own.package(address),
-            package => package,
-        };
+        let hosted = |package| own.hosted(package);
         match Route::parse(&format!("{API_PREFIX}v1/{path}")) {
             Ok(Route::Api(ApiRoute::Navigation(package, version))) if offset == 0 => {
                 Ok(Self::Navigation(hosted(package), version))
             }
-            Ok(Route::Api(ApiRoute::Document(package, version, document))) => {
+            Ok(Route::Api(ApiRoute::Document(package, version, document)))
+                if !matches!(document, DocumentPath::File(_)) =>
+            {
                 Ok(Self::Document(hosted(package), version, document, offset))
             }
             Ok(_) => Err(unknown()),
@@ -150,6 +149,7 @@ mod tests {
             "terrace:///../../admin/v1/tokens",
             "terrace:///modules/acme/vpc/aws/1.0.0/docs/readme?offset=x",
             "terrace:///modules/acme/vpc/aws/1.0.0/docs?offset=5",
+            "terrace:///modules/acme/vpc/aws/1.0.0/docs/files/LICENSE",
             "https://registry.test/modules/acme/vpc/aws/1.0.0/docs",
             "file:///etc/passwd",
         ] {

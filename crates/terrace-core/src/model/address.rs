@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::model::name::{
-    Hostname, ModuleName, ModuleNamespace, NameError, Namespace, ProviderType, System,
+    Hostname, ModuleName, ModuleNamespace, NameError, Namespace, PUBLIC_HOSTS, ProviderType, System,
 };
 
 /// A provider that this registry hosts: `namespace/type`.
@@ -31,9 +31,12 @@ pub struct MirroredAddress {
     pub provider: ProviderAddress,
 }
 
-/// A module that this registry hosts: `namespace/name/system`.
+/// A module: `namespace/name/system` if this registry hosts it, `hostname/namespace/name/system` if it mirrors it.
+/// A hostname has a dot, a namespace has none.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ModuleAddress {
+    /// The registry of a mirrored module; `None` for a module that this registry hosts.
+    pub hostname: Option<Hostname>,
     /// The publisher.
     pub namespace: ModuleNamespace,
     /// The name, usually of the infrastructure that the module creates, such as `vpc`.
@@ -72,8 +75,57 @@ impl fmt::Display for MirroredAddress {
     }
 }
 
+impl ModuleAddress {
+    /// Parses the address of a module that this registry hosts.
+    ///
+    /// # Errors
+    /// If it has a hostname, or is no address.
+    pub fn parse_hosted(text: &str) -> Result<Self, AddressError> {
+        let mut parts = text.split('/');
+        match (parts.next(), parts.next(), parts.next(), parts.next()) {
+            (Some(namespace), Some(name), Some(system), None) => Ok(Self {
+                hostname: None,
+                namespace: namespace.parse()?,
+                name: name.parse()?,
+                system: system.parse()?,
+            }),
+            _ => Err(AddressError::Shape {
+                what: "module address",
+                value: text.to_owned(),
+                shape: "namespace/name/system",
+            }),
+        }
+    }
+
+    /// Returns the address under which a module is mirrored that a source names: without a hostname it is that of a public
+    /// registry, one of which stands for the other, because the client decides which one it means.
+    #[must_use]
+    pub fn mirrored(self) -> Self {
+        let [public, ..] = PUBLIC_HOSTS;
+        match &self.hostname {
+            Some(hostname) if !hostname.is_public() => self,
+            _ => Self {
+                hostname: public.parse().ok(),
+                ..self
+            },
+        }
+    }
+
+    /// Returns the address in its own registry.
+    #[must_use]
+    pub fn without_hostname(self) -> Self {
+        Self {
+            hostname: None,
+            ..self
+        }
+    }
+}
+
 impl fmt::Display for ModuleAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(hostname) = &self.hostname {
+            write!(f, "{hostname}/")?;
+        }
         write!(f, "{}/{}/{}", self.namespace, self.name, self.system)
     }
 }
@@ -120,18 +172,12 @@ impl FromStr for ModuleAddress {
     type Err = AddressError;
 
     fn from_str(text: &str) -> Result<Self, AddressError> {
-        let mut parts = text.split('/');
-        match (parts.next(), parts.next(), parts.next(), parts.next()) {
-            (Some(namespace), Some(name), Some(system), None) => Ok(Self {
-                namespace: namespace.parse()?,
-                name: name.parse()?,
-                system: system.parse()?,
+        match text.split_once('/') {
+            Some((hostname, address)) if hostname.contains('.') => Ok(Self {
+                hostname: Some(hostname.parse()?),
+                ..Self::parse_hosted(address)?
             }),
-            _ => Err(AddressError::Shape {
-                what: "module address",
-                value: text.to_owned(),
-                shape: "namespace/name/system",
-            }),
+            _ => Self::parse_hosted(text),
         }
     }
 }
@@ -153,8 +199,9 @@ mod tests {
         }
         let text = "registry.opentofu.org/hashicorp/random";
         assert_eq!(text.parse::<MirroredAddress>().unwrap().to_string(), text);
-        let text = "Acme/My_Vpc/aws";
-        assert_eq!(text.parse::<ModuleAddress>().unwrap().to_string(), text);
+        for text in ["Acme/My_Vpc/aws", "registry.example.com/Acme/My_Vpc/aws"] {
+            assert_eq!(text.parse::<ModuleAddress>().unwrap().to_string(), text);
+        }
     }
 
     #[test]
@@ -163,7 +210,9 @@ mod tests {
         assert!(error.contains("namespace/type"), "{error}");
         let error = "random".parse::<MirroredAddress>().unwrap_err().to_string();
         assert!(error.contains("hostname/namespace/type"), "{error}");
-        let error = "a/b/c/d".parse::<ModuleAddress>().unwrap_err().to_string();
-        assert!(error.contains("namespace/name/system"), "{error}");
+        for text in ["a/b/c/d", "a.b/c/d", "a.b/c/d/e/f"] {
+            let error = text.parse::<ModuleAddress>().unwrap_err().to_string();
+            assert!(error.contains("namespace/name/system"), "{error}");
+        }
     }
 }

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::model::address::MirroredAddress;
 use crate::model::name::{Hostname, NameError, Namespace};
+use crate::model::owner::{Owner, OwnerPattern};
 
 /// All mirrored providers of a registry, or of one of its namespaces: `registry.example.com` or
 /// `registry.example.com/acme`.
@@ -28,11 +28,10 @@ pub enum MirroredPartError {
 }
 
 impl MirroredPart {
-    /// Returns whether a provider belongs to the part.
-    pub fn includes(&self, address: &MirroredAddress) -> bool {
-        let MirroredAddress { hostname, provider } = address;
-        let is_in = |namespace: &Namespace| *namespace == provider.namespace;
-        self.hostname == *hostname && self.namespace.as_ref().is_none_or(is_in)
+    /// Returns whether the packages of an owner belong to the part.
+    pub fn owns(&self, owner: &Owner) -> bool {
+        let pattern = self.to_string().parse::<OwnerPattern>();
+        pattern.is_ok_and(|it| it.includes(owner))
     }
 }
 
@@ -66,11 +65,13 @@ impl fmt::Display for MirroredPart {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::package::Package;
 
     #[test]
-    fn a_part_includes_the_providers_of_its_host_or_namespace() {
-        let address = "a.example/acme/widget".parse().unwrap();
-        for (text, includes) in [
+    fn a_part_owns_the_packages_of_its_host_or_namespace() {
+        let package = Package::Mirrored("a.example/acme/widget".parse().unwrap());
+        let owner = Owner::of(&package);
+        for (text, owns) in [
             ("a.example", true),
             ("A.example/Acme", true),
             ("a.example/acm", false),
@@ -78,7 +79,7 @@ mod tests {
             ("b.example", false),
         ] {
             let part: MirroredPart = text.parse().unwrap();
-            assert_eq!(part.includes(&address), includes, "{text}");
+            assert_eq!(part.owns(&owner), owns, "{text}");
             assert_eq!(part.to_string(), text.to_ascii_lowercase());
         }
     }

@@ -97,6 +97,17 @@ name! {
     System, "target system", system
 }
 
+/// The registries that source addresses without a hostname mean: in OpenTofu, and in Terraform. Modules of both are
+/// mirrored as those of the first.
+pub const PUBLIC_HOSTS: [&str; 2] = ["registry.opentofu.org", "registry.terraform.io"];
+
+impl Hostname {
+    /// Returns whether a source address without a hostname means this registry, in one of the clients.
+    pub fn is_public(&self) -> bool {
+        PUBLIC_HOSTS.contains(&self.as_str())
+    }
+}
+
 /// A namespace into which nothing is published, because the path of the search has its place
 /// (`/v1/modules/search`).
 pub const SEARCH: &str = "search";

@@ -7,7 +7,7 @@ use terrace_base::url;
 
 /// The registry's own hostnames: the hostname of the request, and those in the configuration.
 ///
-/// Providers under these names are hosted here only; nothing under them is ever mirrored.
+/// Packages under these names are hosted here only; nothing under them is ever mirrored.
 #[derive(Debug, Clone, Copy)]
 pub struct OwnHosts<'a> {
     authority: &'a str,
@@ -21,6 +21,14 @@ impl<'a> OwnHosts<'a> {
             authority: url::authority(origin),
             configured,
         }
+    }
+
+    /// Returns the names by which configurations may name the registry: that of the request, with its port, and the configured
+    /// ones.
+    pub fn names(self) -> impl Iterator<Item = &'a str> {
+        let configured = self.configured.iter().map(Hostname::as_str);
+        let others = configured.filter(move |name| *name != self.authority);
+        std::iter::once(self.authority).chain(others)
     }
 
     /// Returns whether providers of this hostname are the registry's own. The port is ignored, because an
@@ -38,6 +46,19 @@ impl<'a> OwnHosts<'a> {
         let (host, _) = url::split_port(authority);
         authority.eq_ignore_ascii_case(self.authority)
             || host.parse().is_ok_and(|hostname| self.include(&hostname))
+    }
+
+    /// Returns the package, as a hosted one if its hostname is the registry's own.
+    pub fn hosted(&self, package: Package) -> Package {
+        match package {
+            Package::Mirrored(address) => self.package(address),
+            Package::Module(address)
+                if address.hostname.as_ref().is_some_and(|it| self.include(it)) =>
+            {
+                Package::Module(address.without_hostname())
+            }
+            package => package,
+        }
     }
 
     /// Returns the package of an address in the mirror: a hosted one if the hostname is the registry's own.

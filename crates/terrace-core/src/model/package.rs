@@ -19,7 +19,7 @@ pub enum Package {
     Provider(ProviderAddress),
     /// A provider of another registry.
     Mirrored(MirroredAddress),
-    /// A module that this registry hosts.
+    /// A module, which this registry hosts or mirrors.
     Module(ModuleAddress),
 }
 
@@ -31,6 +31,15 @@ pub enum PackageKind {
     Module,
     /// A provider, published here or mirrored.
     Provider,
+}
+
+impl fmt::Display for PackageKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Module => "module",
+            Self::Provider => "provider",
+        })
+    }
 }
 
 /// The zip of a pulled provider for one platform, which its origin offers.
@@ -45,12 +54,37 @@ pub struct PulledPackage {
 }
 
 impl Package {
+    /// The registry of a mirrored package; `None` for a package that this registry hosts.
+    pub fn origin(&self) -> Option<&Hostname> {
+        match self {
+            Self::Provider(_) => None,
+            Self::Mirrored(address) => Some(&address.hostname),
+            Self::Module(address) => address.hostname.as_ref(),
+        }
+    }
+
+    /// Returns whether OCI clients can get the package.
+    pub fn has_repository(&self) -> bool {
+        !matches!(self, Self::Module(address) if address.hostname.is_some())
+    }
+
+    /// The kind of the package.
+    pub fn kind(&self) -> PackageKind {
+        match self {
+            Self::Module(_) => PackageKind::Module,
+            Self::Provider(_) | Self::Mirrored(_) => PackageKind::Provider,
+        }
+    }
+
     /// Returns a package of the same kind that cannot be published, for lookups of hidden packages.
     #[must_use]
     pub fn hidden(mut self) -> Self {
         match &mut self {
             Self::Provider(address) => address.namespace = Namespace::hidden(),
-            Self::Module(address) => address.namespace = ModuleNamespace::hidden(),
+            Self::Module(address) => match &mut address.hostname {
+                Some(hostname) => *hostname = Hostname::hidden(),
+                None => address.namespace = ModuleNamespace::hidden(),
+            },
             Self::Mirrored(address) => address.hostname = Hostname::hidden(),
         }
         self
@@ -79,8 +113,8 @@ impl Package {
         (package.to_string() == text).then_some(package)
     }
 
-    /// Parses an address as users write it: `namespace/type`, `hostname/namespace/type` or
-    /// `namespace/name/system`. Only hostnames contain a dot.
+    /// Parses an address as users write it: `namespace/type`, `namespace/name/system`, or either
+    /// after the hostname of its registry. Only hostnames contain a dot.
     pub fn parse_address(text: &str) -> Option<Self> {
         let provider = |text: &str| text.parse::<ProviderAddress>().ok().map(Self::Provider);
         let mirrored = |text: &str| text.parse::<MirroredAddress>().ok().map(Self::Mirrored);

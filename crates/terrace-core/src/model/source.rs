@@ -1,16 +1,19 @@
 //! The source repository of a release.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 use crate::model::commit::CommitId;
 use crate::model::provenance::Provenance;
 use crate::model::relative_path::RelativePath;
 use crate::model::source_url::SourceUrl;
+use terrace_base::digest::Sha256;
 
 /// The source of a release, as stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SourceDocument {
-    /// The URL of the repository.
+    /// The URL of the repository; of a mirrored module, the URL that its registry names.
     pub url: SourceUrl,
     /// Whether the source is only the publisher's claim and not verified.
     pub claimed: bool,
@@ -20,6 +23,9 @@ pub struct SourceDocument {
     /// The directory of the module in the repository; `None` for the top, or if it is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub directory: Option<RelativePath>,
+    /// The digest of the files of a mirrored module that its registry names as an archive: that has no commit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tree: Option<Sha256>,
 }
 
 impl SourceDocument {
@@ -30,6 +36,7 @@ impl SourceDocument {
             claimed: true,
             commit,
             directory: None,
+            tree: None,
         }
     }
 
@@ -37,6 +44,12 @@ impl SourceDocument {
     #[must_use]
     pub fn with_directory(self, directory: Option<RelativePath>) -> Self {
         Self { directory, ..self }
+    }
+
+    /// Adds the digest of the files.
+    #[must_use]
+    pub fn with_tree(self, tree: Option<Sha256>) -> Self {
+        Self { tree, ..self }
     }
 
     /// Returns the source of a release that a job publishes. A claim that agrees with the job's verified
@@ -54,6 +67,19 @@ impl SourceDocument {
             },
             false => self,
         }
+    }
+}
+
+impl fmt::Display for SourceDocument {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.url.as_str())?;
+        if let Some(commit) = &self.commit {
+            write!(f, " at {commit}")?;
+        }
+        if self.claimed {
+            f.write_str(" (claimed by the publisher)")?;
+        }
+        Ok(())
     }
 }
 

@@ -223,7 +223,8 @@ fn target<'a>(platform: &'a Platform, manifest: &str) -> Descriptor<'a> {
 /// Returns a module as an artifact. OpenTofu takes modules as zips only.
 fn module(release: &ModuleRelease, source: Option<SourceAnnotation<'_>>) -> Option<Artifact> {
     let archive = &release.archive;
-    if archive.format != ArchiveFormat::Zip {
+    // No client gets a module of another registry by OCI without another address in its source.
+    if archive.format != ArchiveFormat::Zip || release.address.hostname.is_some() {
         return None;
     }
     let (address, version) = (&release.address, &release.version);

@@ -43,6 +43,17 @@ impl ModulePublication {
         let directory = body.directory.as_deref();
         let directory = directory.map(str::parse::<RelativePath>).transpose();
         let source = parse_source(body.source.as_deref(), body.commit.as_deref());
+        let tree = body.tree.as_deref().map(str::parse::<Sha256>).transpose();
+        let is_located = body.source.is_some() && (body.commit.is_some() || body.tree.is_some());
+        if address.hostname.is_some() && !is_located {
+            reasons.push(
+                "a mirrored module must say where it is from: give source, the URL that its registry names, and commit, or \
+                 tree for an archive without one"
+                    .to_owned(),
+            );
+        } else if body.tree.is_some() && body.source.is_none() {
+            reasons.push("tree is given without source, the URL of the files".to_owned());
+        }
         if version.has_build() {
             // If terraform is asked for 1.0.0+a, it downloads 1.0.0 if that exists, without a message.
             reasons.push(format!(
@@ -54,6 +65,7 @@ impl ModulePublication {
         reasons.extend(sha256.as_ref().err().map(ToString::to_string));
         reasons.extend(subdir.as_ref().err().map(ToString::to_string));
         reasons.extend(source.as_ref().err().cloned().into_iter().flatten());
+        reasons.extend(tree.as_ref().err().map(|error| format!("tree: {error}")));
         match (&directory, &source) {
             (Err(error), _) => reasons.push(format!("the directory in the repository: {error}")),
             (Ok(Some(directory)), Ok(None)) => reasons.push(format!(
@@ -62,8 +74,8 @@ impl ModulePublication {
             _ => {}
         }
         reasons.extend(size_reason("archive", body.archive.size));
-        match (format, sha256, subdir, source, directory) {
-            (Ok(format), Ok(sha256), Ok(subdir), Ok(source), Ok(directory))
+        match (format, sha256, subdir, source, directory, tree) {
+            (Ok(format), Ok(sha256), Ok(subdir), Ok(source), Ok(directory), Ok(tree))
                 if reasons.is_empty() =>
             {
                 let size = body.archive.size;
@@ -77,7 +89,7 @@ impl ModulePublication {
                     address,
                     version,
                     document,
-                    source: source.map(|source| source.with_directory(directory)),
+                    source: source.map(|source| source.with_directory(directory).with_tree(tree)),
                     provenance: None,
                 })
             }

@@ -4,9 +4,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::package::{navigation, package_details, version_details};
 use super::{FinishError, Lookup, StoredIndex, StoredIndices, parse};
-use crate::api::public::{PublicModuleDetails, PublicProviderDetails};
+use crate::api::details::{Navigation, PackageDetails, VersionDetails};
+use crate::api::public::{module_details, provider_details};
 use crate::api::route::ApiRoute;
 use crate::documentation::{Contents, ModuleDetails};
 use crate::http::problem::Problem;
@@ -16,8 +16,7 @@ use crate::index::overview::{Overview, OverviewVersion};
 use crate::model::address::{ModuleAddress, ProviderAddress};
 use crate::model::package::Package;
 use crate::model::status::ReleaseState;
-use crate::model::version::RequestedVersion;
-use crate::model::version::Version;
+use crate::model::version::{RequestedVersion, Version};
 use crate::storage::index_document::short_etag;
 use terrace_base::json;
 
@@ -79,14 +78,14 @@ impl Lookup {
         let other = |at: usize| others.get(at).unwrap_or(&None);
         let missing = || FinishError::Problem(self.missing());
         match composed {
-            Composed::Package(package) => Ok(reply(&package_details(package, &parse(first)?))),
+            Composed::Package(package) => Ok(reply(&PackageDetails::of(package, &parse(first)?))),
             Composed::Version(package, version) => {
                 let (overview, built) = (optional(other(0))?, optional(other(1))?);
-                let details = version_details(package, version, parse(first)?, &overview, built);
+                let details = VersionDetails::of(package, version, parse(first)?, &overview, built);
                 Ok(reply(&details))
             }
             Composed::Navigation(package, version) => {
-                Ok(reply(&navigation(package, version, &parse(first)?)))
+                Ok(reply(&Navigation::of(package, version, &parse(first)?)))
             }
             Composed::Latest(route) => latest(route, &parse(first)?).ok_or_else(missing),
             Composed::Newest(path) => newest(path, &parse(first)?).ok_or_else(missing),
@@ -146,9 +145,8 @@ fn public_module<S>(
         None => ModuleDetails::default(),
     };
     let versions = installable(overview);
-    Ok(reply(&PublicModuleDetails::new(
-        address, version, &about, details, versions,
-    )))
+    let details = module_details(address, version, &about, &details, &versions);
+    Ok(reply(&details))
 }
 
 /// Describes a version of a provider in the shape of the public registry. `about` and `overview` are `None` if the facts
@@ -163,19 +161,17 @@ fn public_provider<S>(
     let about: Option<About> = about.as_ref().map(parse).transpose()?;
     let overview: Overview = optional(overview)?;
     let published_at = about.as_ref().map(|about| about.published_at);
-    let details = PublicProviderDetails::new(
-        address,
-        version,
-        source.as_deref(),
-        published_at,
-        installable(&overview),
-    );
     let contents = about.and_then(|about| about.documentation.map(|it| it.head.contents));
-    Ok(reply(&match contents {
-        Some(Contents::Provider(pages)) => details.with_pages(pages),
+    let details = match &contents {
+        Some(Contents::Provider(details)) => Some(details),
         Some(Contents::Module(_)) => return Err(FinishError::Corrupt),
-        None => details,
-    }))
+        None => None,
+    };
+    let origin = (source.as_deref(), published_at);
+    let versions = installable(&overview);
+    Ok(reply(&provider_details(
+        address, version, origin, &versions, details,
+    )))
 }
 
 /// Returns the versions that can be installed, ascending.

@@ -1,8 +1,9 @@
 //! Access control of reads.
 
-use super::ReadPlan;
 use super::oci::is_oci;
-use super::{CookieHeader, Decision, Lookup, RequestHead, for_method, is_module_download};
+use super::{
+    CookieHeader, Decision, Lookup, ReadPlan, RequestHead, for_method, is_module_download,
+};
 use crate::api::endpoint::Action;
 use crate::auth::access::{Caller, CredentialsError, Owner, Visibility};
 use crate::config::Config;

@@ -63,7 +63,10 @@ pub(super) fn newest_module<S>(
         .find(|version| !version.is_prerelease());
     let newest = stable.or_else(|| newest_first.next());
     Ok(newest.map(|version| {
-        let location = format!("/v1/modules/{address}/{version}/download");
+        let below = address.hostname.as_ref();
+        let below = below.map_or_else(String::new, |it| format!("/origins/{it}"));
+        let address = address.clone().without_hostname();
+        let location = format!("{below}/v1/modules/{address}/{version}/download");
         Reply::new(302, CachePolicy::NoStore).with("location", location)
     }))
 }

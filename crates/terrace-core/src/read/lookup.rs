@@ -75,9 +75,6 @@ pub(super) enum Projection {
     ModuleDownload(Checksum),
     NewestModule(ModuleAddress),
     OriginVersions,
-    /// The texts of all indices, for the tests of reads with several keys.
-    #[cfg(test)]
-    Joined,
 }
 
 /// The presence of `checksum=` after the signed query of a module's location.
@@ -155,18 +152,20 @@ impl Lookup {
         }
     }
 
-    /// Returns the provider of another registry that was asked for and is not served, with its version if the request names
+    /// Returns the package of another registry that was asked for and is not served, with its version if the request names
     /// one: it is not mirrored, or the rules of the deployment refuse it.
     pub fn refused(&self, status: u16) -> Option<(&Package, Option<&Version>)> {
         let found = match self.requested_key.as_ref().unwrap_or(&self.key) {
             _ if status != 404 => return None,
-            IndexKey::MirrorVersions(package) | IndexKey::Tags(package) => (package, None),
+            IndexKey::Versions(package)
+            | IndexKey::MirrorVersions(package)
+            | IndexKey::Tags(package) => (package, None),
             IndexKey::Version(package, version) | IndexKey::Tag(package, version) => {
                 (package, Some(version))
             }
             _ => return None,
         };
-        matches!(found.0, Package::Mirrored(_)).then_some(found)
+        found.0.origin().is_some().then_some(found)
     }
 
     /// Returns the key of the requested list of a package, and whether it is hidden from the caller. `None` for all other
@@ -245,10 +244,6 @@ impl Lookup {
         policy: &PullPolicy,
         now: UnixTime,
     ) -> Result<Reply<S>, FinishError> {
-        #[cfg(test)]
-        if matches!(self.projection, Projection::Joined) {
-            return Ok(tests::joined(found));
-        }
         let pull = found.first.metadata.pull.as_ref();
         if pull.is_some_and(|pull| pull.is_empty) {
             return Err(FinishError::Problem(self.missing()));
@@ -289,8 +284,6 @@ impl Lookup {
             }
             Projection::OriginVersions => origin_versions(&found)?,
             Projection::Composed(_) | Projection::Page => return Err(FinishError::Corrupt),
-            #[cfg(test)]
-            Projection::Joined => return Err(FinishError::Corrupt),
         };
         Ok(self.sent(reply))
     }
@@ -326,33 +319,11 @@ impl Lookup {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::http::reply::Body;
-    use crate::read::KEYS_OF_READ;
-    use terrace_base::time::UnixTime;
 
-    const NOW: UnixTime = UnixTime(1_800_000_000);
-
-    /// Returns the answer of a read with several keys: the texts of its indices, in the order of the keys.
-    pub(super) fn joined<S>(found: StoredIndices<S>) -> Reply<S> {
-        let StoredIndices { first, others } = found;
-        let text = |found: Option<StoredIndex<S>>| match found.map(|found| found.body) {
-            Some(Body::Text(text)) => text,
-            Some(_) => "not text".to_owned(),
-            None => "nothing".to_owned(),
-        };
-        let others = others.into_iter().map(text);
-        let texts: Vec<String> = std::iter::once(text(Some(first))).chain(others).collect();
-        Reply::text(200, CachePolicy::NoStore, texts.join(" "))
-    }
-
-    fn config() -> Config {
-        let vars: [(&str, &str); 0] = [];
-        Config::from_vars(&vars).unwrap()
-    }
-
-    fn several() -> Lookup {
+    #[test]
+    fn a_hidden_read_with_several_keys_names_none_of_them() {
         let key = |text| IndexKey::parse(text).unwrap();
-        Lookup {
+        let hidden = Lookup {
             key: key("providers/hosted/acme/widget/versions"),
             others: vec![
                 key("providers/hosted/acme/widget/version/1.0.0"),
@@ -363,38 +334,12 @@ mod tests {
             token: None,
             requested_key: None,
             is_private: false,
-            projection: Projection::Joined,
+            projection: Projection::Versions,
             method: Method::Get,
             if_none_match: None,
             range: None,
             serving: ServingBucket::Main,
-        }
-    }
-
-    fn found(text: &str) -> StoredIndex<()> {
-        let metadata = serde_json::from_str(r#"{"etag":"\"e\""}"#).unwrap();
-        let body = Body::Text(text.to_owned());
-        StoredIndex { metadata, body }
-    }
-
-    #[test]
-    fn a_read_with_several_keys_is_answered_from_all_their_indices() {
-        let lookup = several();
-        assert!(lookup.keys().count() <= KEYS_OF_READ);
-        let found = StoredIndices {
-            first: found("one"),
-            others: vec![Some(found("two")), None],
         };
-        let outcome = lookup.answer(found, &config(), "https://registry.test", NOW);
-        let ReadOutcome::Fresh(reply) = outcome else {
-            panic!("{outcome:?}");
-        };
-        assert!(matches!(reply.body, Body::Text(text) if text == "one two nothing"));
-    }
-
-    #[test]
-    fn a_hidden_read_with_several_keys_names_none_of_them() {
-        let hidden = several();
         let is_the_same = |key: &IndexKey| key.hidden() == *key;
         assert!(!hidden.keys().any(is_the_same));
         assert!(

@@ -1,8 +1,7 @@
 //! Reads by OCI clients: tags, manifests, and the locations of blobs.
 
 use super::download::Urls;
-use super::{FinishError, IndexForm, Lookup, Projection, StoredIndex};
-use super::{IndexRequest, ReadPlan};
+use super::{FinishError, IndexForm, IndexRequest, Lookup, Projection, ReadPlan, StoredIndex};
 use crate::api::route::HandledRoute;
 use crate::http::method::Method;
 use crate::http::oci_error::{OciCode, OciError};
@@ -10,12 +9,12 @@ use crate::http::problem::Problem;
 use crate::http::range;
 use crate::http::reply::{Body, CachePolicy, Reply};
 use crate::limits;
-use crate::model::oci::Digest;
-use crate::model::oci::OCI_PREFIX;
+use crate::model::oci::{Digest, OCI_PREFIX};
 use crate::model::package::Package;
-use crate::oci::TagPage;
 use crate::oci::pushed::{PushedPath, PushedRequest, Reference};
-use crate::oci::{self, GeneratedPath, GeneratedReference, GeneratedRepository, MediaType};
+use crate::oci::{
+    self, GeneratedPath, GeneratedReference, GeneratedRepository, MediaType, TagPage,
+};
 use crate::read::VERSION_CACHE_SECONDS;
 use crate::storage::index_document::IndexMetadata;
 use crate::storage::key::{ArchiveKey, ArchiveKind, BytesKey, IndexKey, PushedIndex};

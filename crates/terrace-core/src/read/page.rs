@@ -2,10 +2,11 @@
 
 use super::composed::optional;
 use super::lookup::{IndexForm, Lookup, Projection};
-use super::package::{navigation, package_details, version_details};
 use super::pulled::Freshness;
 use super::{FinishError, StoredIndex, StoredIndices, parse};
-use crate::api::details::{Navigation, PackageDetails, VersionDetails, VersionSummary};
+use crate::api::details::{
+    BuiltVersion, Navigation, PackageDetails, VersionDetails, VersionSummary,
+};
 use crate::auth::access::{Access, Caller, Owner, Visibility};
 use crate::http::method::Method;
 use crate::http::problem::Problem;
@@ -147,7 +148,7 @@ impl PageRead {
         let other = |at: usize| others.get(at).unwrap_or(&None);
         Ok(match &self.subject {
             PageSubject::Package(package) => {
-                PageView::Package(package_details(package, &parse(first)?))
+                PageView::Package(PackageDetails::of(package, &parse(first)?))
             }
             PageSubject::Version(package, version) => {
                 let (overview, built) = (optional(other(0))?, optional(other(1))?);
@@ -281,12 +282,12 @@ impl VersionView {
         version: &Version,
         about: About,
         overview: &Overview,
-        built: super::package::BuiltVersion,
+        built: BuiltVersion,
     ) -> Self {
         let documentation = about.documentation.clone();
         Self {
-            navigation: navigation(package, version, &about),
-            details: version_details(package, version, about, overview, built),
+            navigation: Navigation::of(package, version, &about),
+            details: VersionDetails::of(package, version, about, overview, built),
             versions: overview.versions.iter().map(VersionSummary::from).collect(),
             documentation,
         }

@@ -15,8 +15,7 @@ use crate::model::address::{ModuleAddress, ProviderAddress};
 use crate::model::name::Hostname;
 use crate::model::own_hosts::OwnHosts;
 use crate::model::package::Package;
-use crate::model::version::RequestedVersion;
-use crate::model::version::Version;
+use crate::model::version::{RequestedVersion, Version};
 use crate::oci::GeneratedRequest;
 use crate::read::VERSION_CACHE_SECONDS;
 use crate::storage::key::IndexKey;
@@ -29,7 +28,7 @@ pub(super) fn plan<S>(
     has_login: bool,
 ) -> ReadPlan<S> {
     match route {
-        Route::Terraform(route) => plan_terraform(route, head, has_login),
+        Route::Terraform(route) => plan_terraform(route, head, own, has_login),
         Route::Mirror(route) => plan_mirror(route, head, own),
         Route::Oci(OciRoute::Catalog) => ReadPlan::Answer(no_catalog()),
         Route::Oci(OciRoute::Generated(GeneratedRequest { repository, path })) => {
@@ -51,6 +50,7 @@ pub(super) fn plan<S>(
 fn plan_terraform<S>(
     route: TerraformRoute,
     head: &RequestHead<'_>,
+    own: &OwnHosts<'_>,
     has_login: bool,
 ) -> ReadPlan<S> {
     match route {
@@ -66,16 +66,16 @@ fn plan_terraform<S>(
             version_document(package, version, projection)
         }
         TerraformRoute::ModuleVersions(address) => list(
-            IndexKey::Versions(Package::Module(address)),
+            IndexKey::Versions(own.hosted(Package::Module(address))),
             Projection::Versions,
         ),
         TerraformRoute::ModuleNewest(address) => parsed_list(
-            IndexKey::Versions(Package::Module(address.clone())),
+            IndexKey::Versions(own.hosted(Package::Module(address.clone()))),
             Projection::NewestModule(address),
         ),
         TerraformRoute::ModuleDownload(address, version) => {
             let projection = Projection::ModuleDownload(checksum_for(head.user_agent));
-            version_document(Package::Module(address), version, projection)
+            version_document(own.hosted(Package::Module(address)), version, projection)
         }
         TerraformRoute::ProviderVersion(address, version) => plan_public_provider(address, version),
         TerraformRoute::ModuleVersion(address, version) => plan_public_module(address, version),
@@ -117,18 +117,17 @@ fn plan_public_module<S>(address: ModuleAddress, version: Version) -> ReadPlan<S
 /// Returns the route with a hosted package in place of a mirrored one under the registry's own hostname.
 #[inline(never)]
 fn with_own_package(route: ApiRoute, own: &OwnHosts<'_>) -> ApiRoute {
-    let hosted = |package| match package {
-        Package::Mirrored(address) => own.package(address),
-        package => package,
-    };
+    let hosted = |package| own.hosted(package);
     match route {
         ApiRoute::Package(package) => ApiRoute::Package(hosted(package)),
+        ApiRoute::UsedBy(package) => ApiRoute::UsedBy(hosted(package)),
         ApiRoute::Version(package, version) => ApiRoute::Version(hosted(package), version),
         ApiRoute::Navigation(package, version) => ApiRoute::Navigation(hosted(package), version),
         ApiRoute::Document(package, version, document) => {
             ApiRoute::Document(hosted(package), version, document)
         }
         route @ (ApiRoute::Search
+        | ApiRoute::Check
         | ApiRoute::Token
         | ApiRoute::Namespaces
         | ApiRoute::Namespace(_)) => route,
@@ -138,10 +137,7 @@ fn with_own_package(route: ApiRoute, own: &OwnHosts<'_>) -> ApiRoute {
 /// Returns the route with a hosted package in place of a mirrored one under the registry's own hostname.
 #[inline(never)]
 fn with_own_page(route: PageRoute, own: &OwnHosts<'_>) -> PageRoute {
-    route.map_package(|package| match package {
-        Package::Mirrored(address) => own.package(address),
-        package => package,
-    })
+    route.map_package(|package| own.hosted(package))
 }
 
 #[inline(never)]
@@ -173,9 +169,11 @@ fn plan_api<S>(route: ApiRoute) -> ReadPlan<S> {
             Composed::Navigation(package, version),
         ),
         route @ (ApiRoute::Search
+        | ApiRoute::Check
         | ApiRoute::Token
         | ApiRoute::Namespaces
         | ApiRoute::Namespace(_)
+        | ApiRoute::UsedBy(_)
         | ApiRoute::Document(..)) => ReadPlan::Handle(HandledRoute::Api(route)),
     }
 }
@@ -241,10 +239,10 @@ fn parsed_list<S>(key: IndexKey, projection: Projection) -> ReadPlan<S> {
 
 /// The index of one version.
 fn version_document<S>(package: Package, version: Version, projection: Projection) -> ReadPlan<S> {
-    let cache_seconds = match package {
-        // The version may gain platforms.
-        Package::Mirrored(_) => limits::LIST_CACHE_SECONDS,
-        Package::Provider(_) | Package::Module(_) => VERSION_CACHE_SECONDS,
+    let cache_seconds = match package.origin() {
+        // The version may gain platforms, or be blocked.
+        Some(_) => limits::LIST_CACHE_SECONDS,
+        None => VERSION_CACHE_SECONDS,
     };
     ReadPlan::Read(IndexRequest {
         key: IndexKey::Version(package, version),
@@ -294,10 +292,14 @@ fn discovery<S>(has_login: bool) -> Reply<S> {
     Reply::json(200, CachePolicy::Short, text.to_owned())
 }
 
-/// Returns the service that lists the mirrored providers of another registry. The URL is absolute: Renovate
+/// Returns the services that list the mirrored packages of another registry. The URLs are absolute: Renovate
 /// appends a path to its configured `registryUrls`, which has the origin's hostname in its path already.
 fn origin_discovery<S>(origin: &str, hostname: &Hostname) -> Reply<S> {
-    let services = json!({ "providers.v1": format!("{origin}/origins/{hostname}/v1/providers/") });
+    let below = format!("{origin}/origins/{hostname}/v1");
+    let services = json!({
+        "providers.v1": format!("{below}/providers/"),
+        "modules.v1": format!("{below}/modules/"),
+    });
     Reply::json(200, CachePolicy::Short, services.to_string())
 }
 

@@ -54,10 +54,7 @@ impl Lookup {
     /// Returns the error if nothing of this name exists.
     #[inline(never)]
     pub(super) fn missing(&self) -> Problem {
-        let kind = |package: &Package| match package {
-            Package::Provider(_) | Package::Mirrored(_) => "provider",
-            Package::Module(_) => "module",
-        };
+        let kind = Package::kind;
         let message = match self.requested_key.as_ref().unwrap_or(&self.key) {
             IndexKey::Versions(package)
             | IndexKey::MirrorVersions(package)

@@ -7,9 +7,9 @@ use crate::model::package::Package;
 use crate::model::version::Version;
 use crate::storage::index_document::IndexMetadata;
 use crate::storage::key::IndexKey;
-use crate::upstream::pull::PULL_CHECK_SECONDS;
-use crate::upstream::pull::PULL_STALE_SECONDS;
-use crate::upstream::pull::{PullPolicy, blocked, blocked_because};
+use crate::upstream::pull::{
+    PULL_CHECK_SECONDS, PULL_STALE_SECONDS, PullPolicy, blocked, blocked_because,
+};
 use terrace_base::time::UnixTime;
 
 /// The freshness of a list, which decides whether it may be served.

@@ -49,13 +49,16 @@ impl<'v, 't> Visible<'v, 't> {
 
 /// Returns the owner in the key of a package, in the case of the key.
 pub(super) fn owner_in(key: &str) -> &str {
-    let hosted = key
-        .strip_prefix("modules/")
-        .or_else(|| key.strip_prefix("providers/hosted/"));
-    let (rest, slashes) = match (hosted, key.strip_prefix("providers/")) {
-        (Some(rest), _) => (rest, 0),
-        (None, Some(rest)) => (rest, 1),
-        (None, None) => return "",
+    let (rest, slashes) = if let Some(rest) = key.strip_prefix("modules/") {
+        // Only the hostname of a mirrored module has a dot.
+        let first = rest.split('/').next().unwrap_or_default();
+        (rest, usize::from(first.contains('.')))
+    } else if let Some(rest) = key.strip_prefix("providers/hosted/") {
+        (rest, 0)
+    } else if let Some(rest) = key.strip_prefix("providers/") {
+        (rest, 1)
+    } else {
+        return "";
     };
     let mut ends = rest.bytes().enumerate().filter(|(_, byte)| *byte == b'/');
     let end = ends.nth(slashes).map_or(rest.len(), |(at, _)| at);
@@ -120,7 +123,8 @@ impl<'t> SymbolStart<'t> {
     }
 }
 
-/// The texts that each matching line contains, in upper or lower case: the longest run of letters and digits of each word.
+/// The texts that each matching line contains, in upper or lower case: the longest run of letters and digits of each word. A
+/// package whose interface has a word need not contain its text.
 pub(super) struct Anchors<'q> {
     /// The longest text, which is in the fewest lines.
     first: Option<Anchor<'q>>,
@@ -130,6 +134,8 @@ pub(super) struct Anchors<'q> {
 /// A text that each matching line contains.
 #[derive(Clone, Copy)]
 struct Anchor<'q> {
+    /// The number of the word.
+    word: usize,
     text: &'q [u8],
     /// The position of the rarest byte.
     at: usize,
@@ -150,7 +156,8 @@ const FREQUENT: &[u8] = b"eaitonrs01l2dc7mu3pg4h5v6b8y9fwk";
 
 impl<'q> Anchors<'q> {
     pub(super) fn of(query: &'q Query) -> Self {
-        let anchors = query.words().iter().filter_map(|word| Anchor::of(word));
+        let anchors = query.words().iter().enumerate();
+        let anchors = anchors.filter_map(|(number, word)| Anchor::of(number, word));
         let mut anchors: Vec<Anchor<'q>> = anchors.collect();
         sort_by(&mut anchors, |one, other| {
             other.text.len().cmp(&one.text.len())
@@ -160,6 +167,20 @@ impl<'q> Anchors<'q> {
             first: anchors.next(),
             others: anchors.collect(),
         }
+    }
+
+    /// Returns whether a line contains the text of each word, except those that are found elsewhere.
+    pub(super) fn admit(&self, line: &str, is_elsewhere: impl Fn(usize) -> bool) -> bool {
+        let line = line.as_bytes();
+        let mut anchors = self.first.iter().chain(&self.others);
+        anchors.all(|anchor| is_elsewhere(anchor.word) || anchor.find(line).is_some())
+    }
+
+    /// Returns whether a text may contain a word, by its number.
+    pub(super) fn may_be_in(&self, text: &str, word: usize) -> bool {
+        let mut anchors = self.first.iter().chain(&self.others);
+        let anchor = anchors.find(|anchor| anchor.word == word);
+        anchor.is_none_or(|anchor| anchor.find(text.as_bytes()).is_some())
     }
 
     /// Returns the lines that may match.
@@ -174,7 +195,7 @@ impl<'q> Anchors<'q> {
 
 impl<'q> Anchor<'q> {
     /// Returns the anchor of a word; `None` if the word has neither letters nor digits of ASCII.
-    fn of(word: &'q str) -> Option<Self> {
+    fn of(number: usize, word: &'q str) -> Option<Self> {
         let bytes = word.as_bytes();
         let runs = bytes.split(|byte| !byte.is_ascii_alphanumeric());
         let text = runs.max_by_key(|run| run.len())?;
@@ -182,6 +203,7 @@ impl<'q> Anchor<'q> {
         let bytes = text.iter().enumerate();
         let (at, byte) = bytes.max_by_key(|(_, byte)| rarity(**byte).unwrap_or(usize::MAX))?;
         Some(Self {
+            word: number,
             text,
             at,
             bytes: [*byte, byte.to_ascii_uppercase()],

@@ -1,6 +1,6 @@
 //! Lists of namespaces and packages.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::SearchKind;
 use super::candidates::{Visible, is_package_of, lines, owner_in, package_in};
@@ -59,4 +59,23 @@ pub fn packages<'t>(
     let lines = texts.iter().flat_map(|text| lines(text.packages));
     let keyed = lines.filter_map(|line| Some((package_in(line)?, line)));
     keyed.filter(move |(key, _)| is_package_of(key, kind) && visible.has(key))
+}
+
+/// Returns the lines of the packages that call one of these addresses and are visible to the caller, each with its key.
+pub fn callers<'t>(
+    texts: &[CatalogText<'t>],
+    addresses: &[String],
+    is_visible: &dyn Fn(&Owner) -> bool,
+) -> Vec<(&'t str, &'t str)> {
+    let mut visible = Visible::new(is_visible);
+    let mut callers = Vec::new();
+    for text in texts {
+        let places = addresses.iter().flat_map(|it| text.words.places_of(it));
+        let numbers: BTreeSet<usize> = places.map(|it| it.package).collect();
+        let lines = lines(text.packages).enumerate();
+        let lines = lines.filter(|(number, _)| numbers.contains(number));
+        let keyed = lines.filter_map(|(_, line)| Some((package_in(line)?, line)));
+        callers.extend(keyed.filter(|(key, _)| visible.has(key)));
+    }
+    callers
 }

@@ -15,6 +15,8 @@ pub(super) const CURSOR_BYTES: usize = 1_024;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Query {
     words: Vec<String>,
+    /// How many of them are the hostname of a source address.
+    host: usize,
 }
 
 /// The reason why a text is not a query.
@@ -72,6 +74,57 @@ impl Query {
     pub fn words(&self) -> &[String] {
         &self.words
     }
+
+    pub(super) fn of_words(words: Vec<String>) -> Self {
+        Self { words, host: 0 }
+    }
+
+    /// Returns a source address without its hostname, which packages published here do not have.
+    pub(super) fn without_host(&self) -> Option<Self> {
+        let rest = self.words.get(self.host..).filter(|_| self.host > 0)?;
+        (!rest.is_empty()).then(|| Self::of_words(rest.to_vec()))
+    }
+
+    /// Returns the query with each plural as a singular; `None` if it has no plural.
+    pub(super) fn in_the_singular(&self) -> Option<Self> {
+        let is_plural =
+            |word: &str| word.len() >= 4 && word.ends_with('s') && !word.ends_with("ss");
+        let singular = |word: &String| match is_plural(word) {
+            true => word.trim_end_matches('s').to_owned(),
+            false => word.clone(),
+        };
+        let words: Vec<String> = self.words.iter().map(singular).collect();
+        (words != self.words).then(|| Self::of_words(words))
+    }
+}
+
+impl fmt::Display for Query {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.words.join(" "))
+    }
+}
+
+/// Returns a source address without its submodule and version; any other text as it is.
+fn address_in(text: &str) -> &str {
+    let end = match text.contains("://") {
+        true => None,
+        false => text.find("//"),
+    };
+    let end = end.or_else(|| text.find("?ref="));
+    end.and_then(|end| text.get(..end)).unwrap_or(text)
+}
+
+/// Returns the hostname before an address; empty if there is none.
+fn host_in(address: &str) -> &str {
+    let host = address
+        .trim_start()
+        .split_once('/')
+        .map_or("", |(host, _)| host);
+    let is_host = host.contains(['.', ':']) || host == "localhost";
+    match is_host && !host.contains(' ') {
+        true => host,
+        false => "",
+    }
 }
 
 impl FromStr for Query {
@@ -81,11 +134,13 @@ impl FromStr for Query {
         if text.len() > limits::SEARCH_BYTES {
             return Err(QueryError::TooLong(text.len()));
         }
-        let words: Vec<String> = words(text).map(str::to_lowercase).collect();
+        let address = address_in(text);
+        let host = words(host_in(address)).count();
+        let words: Vec<String> = words(address).map(str::to_lowercase).collect();
         match words.len() {
             0 => Err(QueryError::Empty),
             count if count > limits::SEARCH_WORDS => Err(QueryError::TooManyWords(count)),
-            _ => Ok(Self { words }),
+            _ => Ok(Self { words, host }),
         }
     }
 }

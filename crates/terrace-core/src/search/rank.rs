@@ -2,10 +2,10 @@
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
-use serde_json::value::RawValue;
 
 use super::candidates::SymbolStart;
 use super::highlight::contains;
+use super::interface::Place;
 use super::{Query, Text, words};
 use crate::documentation::DocumentationKind;
 use crate::model::status::ReleaseState;
@@ -21,8 +21,12 @@ pub(super) enum Rank {
     Name,
     /// The description contains it.
     Description,
-    /// The name of an input contains it.
-    Input,
+    /// It is a word of the interface of the root module.
+    Interface,
+    /// It is a word of the interface of a submodule.
+    Submodules,
+    /// A word of an interface begins with it.
+    InterfacePart,
 }
 
 /// The place of a line in the order of results, which is that of the fields.
@@ -32,7 +36,7 @@ pub(super) struct Ranked<'t> {
     pub(super) rank: Rank,
     /// The key of the package.
     pub(super) address: &'t str,
-    /// The kind and the name of a symbol; empty for a package.
+    /// The number of the kind, and the name, of a symbol; empty for a package.
     pub(super) symbol: Text<'t>,
 }
 
@@ -46,26 +50,17 @@ struct PackageLine<'t>(
     Option<ReleaseState>,
     IgnoredAny,
     #[serde(borrow)] Text<'t>,
-    #[serde(borrow)] &'t RawValue,
-);
-
-/// The fields of a symbol's line that a search compares.
-#[derive(Deserialize)]
-struct SymbolLine<'t>(
-    DocumentationKind,
-    #[serde(borrow)] Text<'t>,
-    &'t str,
-    IgnoredAny,
-    IgnoredAny,
 );
 
 impl Rank {
-    const ALL: [Self; 5] = [
+    const ALL: [Self; 7] = [
         Self::Exact,
         Self::WordPrefix,
         Self::Name,
         Self::Description,
-        Self::Input,
+        Self::Interface,
+        Self::Submodules,
+        Self::InterfacePart,
     ];
 
     /// Returns the number in cursors.
@@ -79,79 +74,85 @@ impl Rank {
     }
 }
 
-/// Ranks the line of a package; `None` if it does not match.
-pub(super) fn rank_package<'t>(line: &'t str, query: &Query) -> Option<Ranked<'t>> {
-    let PackageLine(key, _, _, _, state, _, description, inputs) =
+/// Ranks the line of a package, and returns the words of its interface that match; `None` if it does not match. `place`
+/// returns the place of a word of the query, by its number, in the interface.
+pub(super) fn rank_package<'t>(
+    line: &'t str,
+    query: &Query,
+    place: impl Fn(usize) -> Option<Place<'t>>,
+) -> Option<(Ranked<'t>, Vec<&'t str>)> {
+    let PackageLine(key, _, _, _, state, _, description) =
         serde_json::from_slice(line.as_bytes()).ok()?;
     let name = address_of(key);
-    let rank_of = |word: &str| {
-        rank_in_name(name, word)
-            .or_else(|| contains(&description, word).then_some(Rank::Description))
-            .or_else(|| is_in_an_input(inputs, word).then_some(Rank::Input))
-    };
-    let mut rank = worst(query, rank_of)?;
+    let mut found = Vec::new();
+    let mut rank = Rank::WordPrefix;
+    for (number, word) in query.words().iter().enumerate() {
+        let of_line = rank_in_name(name, word)
+            .or_else(|| contains(&description, word).then_some(Rank::Description));
+        rank = rank.max(match of_line {
+            Some(rank) => rank,
+            None => {
+                let Place { rank, word } = place(number)?;
+                found.push(word);
+                rank
+            }
+        });
+    }
     if rank <= Rank::Name && is_exact(key, query) {
         rank = Rank::Exact;
     }
-    Some(Ranked {
+    let ranked = Ranked {
         is_deprecated: state.is_some(),
         rank,
         address: key,
         symbol: Text::Borrowed(""),
-    })
+    };
+    Some((ranked, found))
 }
 
-/// Ranks the line of a symbol; `None` if it does not match.
-pub(super) fn rank_symbol<'t>(line: &'t str, query: &Query) -> Option<Ranked<'t>> {
-    let SymbolLine(kind, name, key, _, _) = serde_json::from_slice(line.as_bytes()).ok()?;
-    let mut rank = worst(query, |word| rank_in_name(&name, word))?;
-    if is_the_same(words(&name), query) {
+/// Ranks the line of a symbol, which begins with `start`; `None` if it does not match.
+pub(super) fn rank_symbol<'t>(start: &SymbolStart<'t>, query: &Query) -> Option<Ranked<'t>> {
+    let name = match start.name.contains('\\') {
+        true => Text::Owned(serde_json::from_slice(format!("\"{}\"", start.name).as_bytes()).ok()?),
+        false => Text::Borrowed(start.name),
+    };
+    let mut rank = Rank::WordPrefix;
+    for word in query.words() {
+        rank = rank.max(rank_in_name(&name, word)?);
+    }
+    if is_symbol(&name, query) {
         rank = Rank::Exact;
     }
+    let mut kinds = DocumentationKind::ALL.into_iter();
+    let kind = kinds.position(|known| known.as_str() == start.kind)?;
     Some(Ranked {
         is_deprecated: false,
         rank,
-        address: key,
+        address: start.provider,
         symbol: Text::Owned(format!("{kind}/{name}")),
     })
 }
 
-/// Returns the best place that a package with this key can have.
-pub(super) fn best_of_package<'t>(key: &'t str, query: &Query) -> Ranked<'t> {
+/// Returns the best place that a package with this key can have. `elsewhere` returns that of a word, by its number, outside
+/// the name.
+pub(super) fn best_of_package<'t>(
+    key: &'t str,
+    query: &Query,
+    elsewhere: impl Fn(usize) -> Rank,
+) -> Ranked<'t> {
+    let name = address_of(key);
+    let words = query.words().iter().enumerate();
+    let ranks =
+        words.map(|(number, word)| rank_in_name(name, word).unwrap_or_else(|| elsewhere(number)));
     Ranked {
         is_deprecated: false,
         rank: match is_exact(key, query) {
             true => Rank::Exact,
-            false => Rank::WordPrefix,
+            false => ranks.max().unwrap_or(Rank::WordPrefix),
         },
         address: key,
         symbol: Text::Borrowed(""),
     }
-}
-
-/// Returns the best place that a symbol with this beginning can have.
-pub(super) fn best_of_symbol<'t>(start: &SymbolStart<'t>, query: &Query) -> Ranked<'t> {
-    // A stored name with an escape is not the name.
-    let may_be_exact = start.name.contains('\\') || is_the_same(words(start.name), query);
-    Ranked {
-        is_deprecated: false,
-        rank: match may_be_exact {
-            true => Rank::Exact,
-            false => Rank::WordPrefix,
-        },
-        address: start.provider,
-        // Before each symbol of the provider.
-        symbol: Text::Borrowed(""),
-    }
-}
-
-/// Returns the rank of the word with the worst place; `None` if a word has none.
-fn worst(query: &Query, rank_of: impl Fn(&str) -> Option<Rank>) -> Option<Rank> {
-    let mut worst = Rank::WordPrefix;
-    for word in query.words() {
-        worst = worst.max(rank_of(word)?);
-    }
-    Some(worst)
 }
 
 fn rank_in_name(name: &str, word: &str) -> Option<Rank> {
@@ -163,15 +164,6 @@ fn rank_in_name(name: &str, word: &str) -> Option<Rank> {
         return Some(Rank::WordPrefix);
     }
     contains(name, word).then_some(Rank::Name)
-}
-
-fn is_in_an_input(inputs: &RawValue, word: &str) -> bool {
-    // The names are in a list of texts. Only a name can contain the word, since no word has a comma.
-    if !contains(inputs.get(), word) {
-        return false;
-    }
-    let inputs: Vec<Text<'_>> = serde_json::from_slice(inputs.get().as_bytes()).unwrap_or_default();
-    inputs.iter().any(|input| contains(input, word))
 }
 
 /// Returns the address in the key of a package.
@@ -193,10 +185,8 @@ fn is_exact(key: &str, query: &Query) -> bool {
         return false;
     }
     let segments: Vec<&str> = address_of(key).split('/').collect();
-    let name = match key.starts_with("modules/") {
-        true => 1,
-        false => segments.len().saturating_sub(1),
-    };
+    let after_name = usize::from(key.starts_with("modules/"));
+    let name = segments.len().saturating_sub(1 + after_name);
     let ends = name + 1..=segments.len();
     (0..=name).any(|start| {
         ends.clone().any(|end| {
@@ -204,6 +194,11 @@ fn is_exact(key: &str, query: &Query) -> bool {
             is_the_same(part.iter().flat_map(|segment| words(segment)), query)
         })
     })
+}
+
+/// Returns whether the query is the name of a symbol, with or without the prefix of its provider.
+fn is_symbol(name: &str, query: &Query) -> bool {
+    is_the_same(words(name), query) || is_the_same(words(name).skip(1), query)
 }
 
 /// Returns the name in the key of a package: of a module without its target system.

@@ -1,14 +1,17 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::documentation::DocumentationKind;
+use crate::documentation::{Contents, DocumentationKind, Head};
+use crate::index::card::{Card, ListedCard};
 use crate::index::catalog::{self, MergedPart, merged};
 use crate::model::package::Package;
 use crate::model::status::ReleaseState;
+use crate::model::version::Version;
+use serde_json::json;
 use terrace_base::time::UnixTime;
 
-fn line(key: &str, description: &str, inputs: &[&str]) -> CatalogLine {
-    CatalogLine {
+fn card(key: &str, description: &str, words: &str) -> ListedCard {
+    let line = CatalogLine {
         package: Package::parse_key(key).unwrap(),
         latest: "1.0.0".parse().unwrap(),
         published_at: Some(UnixTime(7)),
@@ -16,8 +19,33 @@ fn line(key: &str, description: &str, inputs: &[&str]) -> CatalogLine {
         state: None,
         is_documented: true,
         description: description.to_owned(),
-        inputs: inputs.iter().map(|it| (*it).to_owned()).collect(),
+    };
+    ListedCard {
+        line,
+        words: words.to_owned(),
+        calls: String::new(),
+        symbols: 0,
     }
+}
+
+/// Returns the card of a module with these inputs.
+fn card_of_module(package: &Package, inputs: &[&str]) -> ListedCard {
+    let inputs: Vec<_> = inputs.iter().map(|name| json!({ "name": name })).collect();
+    let module = json!({ "root": { "inputs": inputs } });
+    let head = Head::new(
+        Contents::Module(serde_json::from_value(module).unwrap()),
+        Vec::new(),
+    );
+    let version: Version = "1.0.0".parse().unwrap();
+    let overview = json!({ "versions": [{ "version": version, "is_documented": true }] });
+    let overview = serde_json::from_value(overview).unwrap();
+    let card = Card::of(package, &overview, Some((&version, &head)));
+    card.unwrap().listed()
+}
+
+fn old(mut card: ListedCard) -> ListedCard {
+    card.line.state = Some(ReleaseState::Deprecated);
+    card
 }
 
 fn symbol(kind: DocumentationKind, name: &str) -> CatalogSymbol {
@@ -30,34 +58,31 @@ fn symbol(kind: DocumentationKind, name: &str) -> CatalogSymbol {
     }
 }
 
-fn packages() -> Vec<CatalogLine> {
+fn packages() -> Vec<ListedCard> {
     vec![
-        line(
+        card(
             "modules/acme/network/aws",
             "Subnets and gateways",
-            &["cidr_block"],
+            "cidr block nat;peering",
         ),
-        line(
+        card(
             "modules/acme/vpc/aws",
             "A virtual \"private\" cloud",
-            &["cidr"],
+            "cidr endpoints peering",
         ),
-        line(
+        card(
             "modules/globex/vpc-endpoints/aws",
             "Endpoints of a network",
-            &[],
+            "native",
         ),
-        line("modules/globex/subvpc/gcp", "", &[]),
-        CatalogLine {
-            state: Some(ReleaseState::Deprecated),
-            ..line("modules/acme/old-vpc/aws", "", &[])
-        },
-        line(
+        card("modules/globex/subvpc/gcp", "", ""),
+        old(card("modules/acme/old-vpc/aws", "", "")),
+        card(
             "providers/hosted/acme/cloud",
             "The cloud of Acme; a vpc for each",
-            &[],
+            "",
         ),
-        line("providers/registry.example.com/acme/vpc", "Mirrored", &[]),
+        card("providers/registry.example.com/acme/vpc", "Mirrored", ""),
     ]
 }
 
@@ -84,7 +109,7 @@ fn search(query: &str) -> Search {
 
 fn names(results: &Results) -> Vec<String> {
     let name = |found: &Match| match found {
-        Match::Package(line) => line.package.address(),
+        Match::Package(line, _) => line.package.address(),
         Match::Symbol(symbol) => format!("{} {}", symbol.kind, symbol.name),
     };
     results.matches.iter().map(name).collect()
@@ -127,12 +152,105 @@ fn the_exact_name_of_a_symbol_comes_first() {
     assert_eq!(
         found("cloud_instance"),
         [
-            "data-sources cloud_instance",
             "resources cloud_instance",
+            "data-sources cloud_instance",
             "resources cloud_db_instance",
             "resources cloud_instances_group",
         ]
     );
+    // The prefix of the provider is no part of the name.
+    assert_eq!(found("db_instance")[0], "resources cloud_db_instance");
+    assert_eq!(
+        found("instance"),
+        [
+            "resources cloud_instance",
+            "data-sources cloud_instance",
+            "resources cloud_db_instance",
+            "resources cloud_instances_group",
+        ]
+    );
+}
+
+#[test]
+fn the_interface_of_a_module_is_found_that_of_the_root_first() {
+    assert_eq!(found("peering"), ["acme/vpc/aws", "acme/network/aws"]);
+    assert_eq!(
+        found("nat"),
+        ["acme/network/aws", "globex/vpc-endpoints/aws"]
+    );
+    assert_eq!(found("ative"), [""; 0]);
+    let results = found_by(&search("aws_nat_subnets"), &|_| true);
+    let [Match::Package(line, words)] = &results.matches[..] else {
+        panic!("{results:?}");
+    };
+    assert_eq!(line.package.address(), "acme/network/aws");
+    assert_eq!(words, &["nat"]);
+}
+
+/// The file has the inputs of terraform-aws-modules/vpc 6.6.0 and eks 21.19.0, and of oracle-terraform-modules/oke 5.4.3.
+#[test]
+fn each_input_of_large_modules_is_found() {
+    let modules = include_str!("inputs.txt").lines().map(|line| {
+        let (address, names) = line.split_once(' ').unwrap();
+        (address, names.split(' ').collect::<Vec<_>>())
+    });
+    let modules: Vec<(&str, Vec<&str>)> = modules.collect();
+    let cards = modules.iter().map(|(address, names)| {
+        let package = Package::parse_key(&format!("modules/{address}")).unwrap();
+        card_of_module(&package, names)
+    });
+    let parts = merged(&cards.collect::<Vec<_>>(), &[]);
+    let text = MergedPart::parse(&parts[0].text).unwrap().text;
+    for (address, names) in &modules {
+        for name in names {
+            let found = self::names(&search(name).run(&[text], &|_| true));
+            assert!(found.contains(&(*address).to_owned()), "{name}: {found:?}");
+        }
+    }
+}
+
+#[test]
+fn a_source_address_finds_its_package() {
+    for address in [
+        "acme/vpc/aws",
+        "127.0.0.1:8860/acme/vpc/aws",
+        "registry.example.org/acme/vpc/aws//modules/endpoints?ref=1.0",
+        "localhost/acme/vpc/aws?ref=v1.0.0",
+    ] {
+        assert_eq!(found(address)[0], "acme/vpc/aws", "{address}");
+    }
+    let mirrored = "registry.example.com/acme/vpc";
+    assert_eq!(found(mirrored), [mirrored]);
+    assert_eq!(found("registry.example.org/acme/cloud")[0], "acme/cloud");
+}
+
+#[test]
+fn a_plural_finds_the_singular_if_nothing_else_matches() {
+    assert_eq!(found("vpcs"), found("vpc"));
+    assert_eq!(found("dns"), [""; 0]);
+}
+
+#[test]
+fn a_word_that_differs_by_one_edit_is_suggested_if_it_is_visible() {
+    let globex = |owner: &Owner| owner.to_string() == "globex";
+    let meant = |query: &str, is_visible: &dyn Fn(&Owner) -> bool| {
+        let results = found_by(&search(query), is_visible);
+        results.meant.map(|meant| meant.to_string())
+    };
+    let all = |query: &str| meant(query, &|_| true);
+    for (query, expected) in [
+        ("netwrok", Some("network")),
+        ("endpints", Some("endpoints")),
+        ("vpc pering", Some("vpc peering")),
+        ("vpc_endpoint_nativ", None),
+        ("xetwork", None),
+        ("vpd", None),
+        ("network nothing", None),
+    ] {
+        assert_eq!(all(query).as_deref(), expected, "{query}");
+    }
+    assert_eq!(meant("pering", &globex), None);
+    assert_eq!(meant("natve", &globex).as_deref(), Some("native"));
 }
 
 #[test]
@@ -227,9 +345,9 @@ fn a_hidden_owner_changes_nothing() {
         names(&all),
         ["globex/vpc-endpoints/aws", "globex/subvpc/gcp"]
     );
-    let only: Vec<CatalogLine> = packages()
+    let only: Vec<ListedCard> = packages()
         .into_iter()
-        .filter(|line| line.package.to_string().starts_with("modules/globex/"))
+        .filter(|card| card.line.package.to_string().starts_with("modules/globex/"))
         .collect();
     let part = &merged(&only, &[])[0];
     let MergedPart { text, .. } = MergedPart::parse(&part.text).unwrap();
@@ -247,7 +365,7 @@ fn a_hidden_owner_changes_nothing() {
 
 #[test]
 fn pages_have_all_results_once() {
-    for query in ["vpc", "acme", "a", "cloud", "instance"] {
+    for query in ["vpc", "acme", "a", "cloud", "instance", "peering"] {
         let all = found(query);
         for limit in 1..=all.len() + 1 {
             let mut search = Search {
@@ -271,7 +389,7 @@ fn pages_have_all_results_once() {
 #[test]
 fn a_cursor_of_another_form_is_rejected() {
     for text in [
-        "", "a", "a0", "a0~x", "b0~x~", "a5~x~", "a00~x~", "é0~x~", "d-1~x~",
+        "", "a", "a0", "a0~x", "b0~x~", "a7~x~", "a00~x~", "é0~x~", "d-1~x~",
     ] {
         assert!(text.parse::<Cursor>().is_err(), "{text}");
     }
@@ -337,17 +455,18 @@ proptest! {
         descriptions in prop::collection::vec(texts(), 1..8), query in texts()
     ) {
         let Ok(query) = query.parse::<Query>() else { return Ok(()) };
-        let lines: Vec<CatalogLine> = descriptions
+        let cards: Vec<ListedCard> = descriptions
             .iter()
             .enumerate()
-            .map(|(at, description)| line(&format!("modules/x{at}/y/z"), description, &[]))
+            .map(|(at, description)| card(&format!("modules/x{at}/y/z"), description, ""))
             .collect();
-        let document = catalog::catalog(&lines);
-        let text = CatalogText { packages: &document.text, symbols: "" };
+        let document = catalog::catalog(&cards);
+        let text = MergedPart::parse(&document.text).unwrap().text;
         let search = Search { query: query.clone(), kind: None, system: None, after: None, offset: 0, limit: 100 };
         let found = search.run(&[text], &|_| true);
-        let mut expected: Vec<String> = lines
+        let mut expected: Vec<String> = cards
             .iter()
+            .map(|card| &card.line)
             .filter(|line| {
                 let lower = line.description.to_lowercase();
                 query.words().iter().all(|word| lower.contains(word))
@@ -361,19 +480,19 @@ proptest! {
     /// A page is small, so most lines of a large catalogue are not parsed.
     #[test]
     fn a_page_is_a_part_of_all_results(
-        described in prop::collection::vec(("[abx]{1,2}(-[abx]{1,2})?", "[ab ]{0,4}", any::<bool>()), 1..80),
+        described in prop::collection::vec(("[abx]{1,2}(-[abx]{1,2})?", "[ab ]{0,4}", "[abx]{0,2}(;[abx]{1,2})?", any::<bool>()), 1..80),
         query in "[abx]{1,2}( [ab])?",
         offset in 0_usize..8,
         limit in 1_usize..6,
     ) {
-        let package = |(at, (name, description, is_old)): (usize, &(String, String, bool))| CatalogLine {
-            state: is_old.then_some(ReleaseState::Deprecated),
-            ..line(&format!("modules/n{}/{name}/s{at}", at % 3), description, &[])
+        let package = |(at, (name, description, words, is_old)): (usize, &(String, String, String, bool))| {
+            let card = card(&format!("modules/n{}/{name}/s{at}", at % 3), description, words);
+            if *is_old { old(card) } else { card }
         };
-        let lines: Vec<CatalogLine> = described.iter().enumerate().map(package).collect();
-        let symbol = |(name, ..): &(String, String, bool)| symbol(DocumentationKind::Resource, name);
+        let cards: Vec<ListedCard> = described.iter().enumerate().map(package).collect();
+        let symbol = |(name, ..): &(String, String, String, bool)| symbol(DocumentationKind::Resource, name);
         let symbols: Vec<CatalogSymbol> = described.iter().map(symbol).collect();
-        let part = &merged(&lines, &symbols)[0];
+        let part = &merged(&cards, &symbols)[0];
         let text = MergedPart::parse(&part.text).unwrap().text;
         let all = Search { limit: 1_000, ..search(&query) };
         let all = all.run(&[text], &|_| true);
@@ -397,7 +516,7 @@ proptest! {
     #[test]
     fn no_stored_text_panics(text in "\\PC{0,200}", lines in "(\\[\"[a-z\"\\\\/,]{0,20}\n?){0,4}") {
         let text = format!("{lines}{text}");
-        let texts = [CatalogText { packages: &text, symbols: &text }];
+        let texts = [CatalogText { packages: &text, symbols: &text, ..CatalogText::default() }];
         let _ = search("a").run(&texts, &|_| true);
         let _ = (namespaces(&texts, &|_| true), super::packages(&texts, None, &|_| true).count());
         let _ = text.parse::<Cursor>();

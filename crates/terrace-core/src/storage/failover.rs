@@ -10,8 +10,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::storage::fallback::COPY_SECONDS;
-use crate::storage::fallback::FallbackBucket;
+use crate::storage::fallback::{COPY_SECONDS, FallbackBucket};
 use crate::storage::index_document::IndexDocument;
 use terrace_base::json;
 use terrace_base::time::UnixTime;

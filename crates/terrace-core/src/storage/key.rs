@@ -11,6 +11,7 @@
 //! ├── releases/providers/hosted/{namespace}/{type}/{version}    create-only; metadata: protocols, platforms
 //! ├── releases/providers/{hostname}/{namespace}/{type}/{version}  grows by compare-and-swap, as platforms are added
 //! ├── releases/modules/{namespace}/{name}/{system}/{version}    create-only
+//! ├── releases/modules/{hostname}/{namespace}/{name}/{system}/{version}  the same for a mirrored module, which has a hostname in each of its keys
 //! ├── changes/providers/hosted/{namespace}/{type}               16 random bytes in hexadecimal, rewritten after each commit: see `index`
 //! ├── changes/providers/{hostname}/{namespace}/{type}
 //! ├── changes/modules/{namespace}/{name}/{system}
@@ -80,7 +81,8 @@
 //! └── revocations                                               all revoked tokens, and the erased digests
 //! ```
 //!
-//! `hosted` takes the place of a mirrored provider's hostname; a hostname contains a dot.
+//! `hosted` takes the place of a mirrored provider's hostname. A mirrored module has its hostname before the namespace, and no
+//! OCI repository. A hostname contains a dot, a namespace does not.
 
 mod bytes;
 mod parse;
@@ -89,11 +91,9 @@ use std::fmt;
 
 use crate::model::address::MirroredAddress;
 use crate::model::name::Namespace;
-use crate::model::oci::UploadId;
-use crate::model::oci::{Digest, RepositoryName, Tag};
+use crate::model::oci::{Digest, RepositoryName, Tag, UploadId};
 use crate::model::owner::Owner;
-use crate::model::package::Package;
-use crate::model::package::PulledPackage;
+use crate::model::package::{Package, PulledPackage};
 use crate::model::rule_id::RuleId;
 use crate::model::token_id::TokenId;
 use crate::model::version::Version;

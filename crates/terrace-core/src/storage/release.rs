@@ -502,6 +502,13 @@ mod tests {
         )
     }
 
+    fn pinned_mirrored_module() -> String {
+        let module =
+            with_source(&pinned_module()).replace("acme/vpc", "registry.example.com/acme/vpc");
+        let place = format!(r#""claimed":true,"directory":"modules/vpc","tree":"{DIGEST}""#);
+        module.replace(r#""claimed":true"#, &place)
+    }
+
     fn pinned_tombstone() -> String {
         format!(
             r#"{{"kind":"erased","schema":1,"package":"modules/acme/vpc/aws","version":"1.2.3","published_at":1800000000,"erased_at":1800000001,"reason":"a leaked key","archives":["archives/{DIGEST}.zip","archives/{DIGEST}.docs"],"contents":["{DIGEST}"]}}"#
@@ -582,6 +589,7 @@ mod tests {
             with_provenance(&pinned_mirrored()),
             pinned_module(),
             with_source(&pinned_module()),
+            pinned_mirrored_module(),
             with_provenance(&with_verified_source(&pinned_module())),
             pinned_tombstone(),
         ] {

@@ -9,7 +9,7 @@
 //!
 //! # Out of scope
 //! The requests themselves. Each is described by a [`Fetch`], and the driver
-//! 1. resolves the reference against the base (RFC 3986, section 5.2),
+//! 1. resolves the reference against the base,
 //! 2. asks the [`Guard`](crate::http::guard::Guard) before it connects, and again before it follows each of at most
 //!    [`limits::ORIGIN_REDIRECTS`] redirects,
 //! 3. and returns the response as [`Fetched`].
@@ -22,6 +22,7 @@ mod package;
 mod pin;
 mod published;
 #[cfg(test)]
+#[path = "origin/tests/testing.rs"]
 mod testing;
 mod versions;
 

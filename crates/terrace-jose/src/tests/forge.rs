@@ -201,15 +201,18 @@ pub(super) fn verify_with(token: &str, keys: &IssuerKeys) -> Result<Claims, Toke
     UnverifiedToken::parse(token)?.verify(keys, &expected)
 }
 
-/// Asserts that each token is refused with the error variant named beside it.
-pub(super) fn assert_refused(forgeries: &[(&str, String, &str)]) {
-    for (name, token, reason) in forgeries {
-        let refusal = match verify(token) {
+/// Asserts that each of the named tokens is refused with this error variant.
+pub(super) fn assert_refused<'n>(
+    reason: &str,
+    forgeries: impl IntoIterator<Item = (&'n str, String)>,
+) {
+    for (name, token) in forgeries {
+        let refusal = match verify(&token) {
             Ok(_) => panic!("{name} is accepted"),
             Err(refusal) => refusal,
         };
-        assert_eq!(variant(&refusal), *reason, "{name}: {refusal}");
-        assert_tells_little(&refusal, token);
+        assert_eq!(variant(&refusal), reason, "{name}: {refusal}");
+        assert_tells_little(&refusal, &token);
     }
 }
 

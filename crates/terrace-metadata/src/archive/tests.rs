@@ -198,10 +198,12 @@ fn a_navigation_of_any_size_fits() {
         kind: DocumentationKind::Resource,
         name: format!("acme_{number}"),
         page: (number < 5).then(|| page(number).name),
+        arguments: None,
     };
     let details = ProviderDetails {
         pages: (0..3_000).map(page).collect(),
         symbols: (0..40_000).map(symbol).collect(),
+        arguments: None,
     };
     let pages = (0..3_000).map(|_| b"page".to_vec()).collect();
     let archive = draft(Contents::Provider(details), pages).pack();
@@ -221,7 +223,9 @@ fn a_symbol_of_a_page_that_is_left_out_has_no_page() {
             kind: DocumentationKind::Resource,
             name: "acme_page".to_owned(),
             page: Some(page(1).name),
+            arguments: None,
         }],
+        arguments: None,
     };
     let too_long = vec![b'x'; PAGE_BYTES as usize + 1];
     let archive = draft(Contents::Provider(details), vec![b"x".to_vec(), too_long]).pack();

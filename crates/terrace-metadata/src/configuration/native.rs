@@ -3,6 +3,7 @@
 use hcl_edit::Span;
 use hcl_edit::parser::{self, parse_body};
 use hcl_edit::structure::{self, Body, Structure};
+use serde_json::Map;
 
 use crate::configuration::scan::{Segment, segments};
 use crate::configuration::{Attribute, Block, Fault, Parsed, Value};
@@ -33,6 +34,72 @@ pub(super) fn parse(text: &str) -> Parsed<'_> {
     }
     parsed.faults.sort_by_key(|fault| fault.line);
     parsed
+}
+
+/// How deep blocks are read part by part if one of their values is refused: `terraform`, `required_providers`, and their values.
+const READ_LEVELS: usize = 3;
+
+/// Returns a file as the JSON that means the same: a block is an object below its labels, and several without labels are a list.
+pub(super) fn to_json(text: &str) -> Result<Map<String, serde_json::Value>, Fault> {
+    let lines = Lines::of(text);
+    let source = Source {
+        text,
+        start: 0,
+        lines: &lines,
+    };
+    let mut faults = Vec::new();
+    // An invalid value does not hide the other values of its block.
+    let found = source.structures(READ_LEVELS, &mut faults);
+    let faults = faults.into_iter().filter(|fault| !fault.is_limit);
+    match faults.min_by_key(|fault| fault.line) {
+        Some(fault) => Err(fault),
+        None => Ok(object(found)),
+    }
+}
+
+fn object(found: Vec<Found<'_>>) -> Map<String, serde_json::Value> {
+    let mut members = Map::new();
+    for found in found {
+        match found {
+            Found::Attribute(name, attribute) => {
+                members.insert(name, attribute.value.into_json());
+            }
+            Found::Block(block) => {
+                let blocks = block.blocks.into_iter().map(Found::Block);
+                let attributes = block.attributes.into_iter();
+                let attributes = attributes.map(|(name, it)| Found::Attribute(name, it));
+                let body = object(attributes.chain(blocks).collect());
+                add(
+                    &mut members,
+                    block.kind,
+                    block.labels.into_iter(),
+                    body.into(),
+                );
+            }
+        }
+    }
+    members
+}
+
+/// Adds the body of a block below its labels.
+fn add(
+    members: &mut Map<String, serde_json::Value>,
+    name: String,
+    mut labels: impl Iterator<Item = String>,
+    body: serde_json::Value,
+) {
+    let place = members.entry(name).or_insert(serde_json::Value::Null);
+    match (labels.next(), place) {
+        (Some(label), serde_json::Value::Object(inner)) => add(inner, label, labels, body),
+        (Some(label), place) => {
+            let mut inner = Map::new();
+            add(&mut inner, label, labels, body);
+            *place = inner.into();
+        }
+        (None, serde_json::Value::Array(bodies)) => bodies.push(body),
+        (None, place @ serde_json::Value::Null) => *place = body,
+        (None, place) => *place = vec![place.take(), body].into(),
+    }
 }
 
 /// A block, or an attribute with its name.
@@ -185,7 +252,6 @@ fn is_valid(error: &parser::Error) -> bool {
 mod tests {
     use super::*;
     use crate::limits;
-    use proptest::prelude::*;
 
     fn faults(text: &str) -> Vec<usize> {
         let faults = parse(text).faults.into_iter();
@@ -272,15 +338,6 @@ mod tests {
                 "}\n".repeat(levels)
             ));
             parse(&format!("a = {}", "<<E\n${".repeat(levels)));
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn no_text_panics(text in r#"(variable|"|a|\{|\}|\[|\]|\(|\)|=|==|\$\{|%\{|for|if|<<E\n|\nE\n|\n| |\\|/\*|\*/|#|//|,|:|\?|\.|é|1|!|-){0,80}"#) {
-            for fault in parse(&text).faults {
-                prop_assert!(fault.line.unwrap() <= text.lines().count() + 1);
-            }
         }
     }
 }

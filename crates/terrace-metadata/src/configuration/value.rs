@@ -66,6 +66,27 @@ impl<'s> Value<'s> {
         names.iter().all(|name| is_name(name)).then_some(names)
     }
 
+    /// Returns the JSON that means the same. Literals are texts, and any other expression is a template with it.
+    pub(super) fn into_json(self) -> serde_json::Value {
+        if self.is_null() {
+            return serde_json::Value::Null;
+        }
+        if let Some(text) = self.literal() {
+            return text.into();
+        }
+        match &self {
+            Self::Native(expression, _) if expression.is_array() => {
+                let items = self.items().into_iter().flatten();
+                items.map(Self::into_json).collect()
+            }
+            Self::Native(expression, _) if expression.is_object() => {
+                let entries = self.entries().into_iter().flatten();
+                entries.map(|(key, it)| (key, it.into_json())).collect()
+            }
+            _ => format!("${{{}}}", self.source()).into(),
+        }
+    }
+
     /// Returns the entries of an object that have literals as keys.
     pub(crate) fn entries(self) -> Option<Vec<(String, Self)>> {
         match self {

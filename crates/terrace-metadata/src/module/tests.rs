@@ -1,6 +1,5 @@
 //! Tests of whole directory trees, most of them hostile.
 
-use proptest::prelude::*;
 use terrace_core::limits::{MODULE_PARTS, PAGE_BYTES};
 
 use super::*;
@@ -343,16 +342,4 @@ fn ten_thousand_files_are_within_the_limits() {
     assert_eq!(details(&found).examples.len(), MODULE_PARTS);
     assert_eq!(found.notes.len(), limits::NOTES + 1);
     assert!(found.notes.iter().all(|note| !note.contains('\u{202e}')));
-}
-
-proptest! {
-    #[test]
-    fn no_files_panic(
-        path in r"(modules/|examples/)?([a-z]/)?(main|override|README|\.|é)?(\.tf|\.tofu|\.tf\.json|\.md|~)?",
-        bytes: Vec<u8>,
-        text in r#"(variable|resource|"a"|\{|\}|=|\n| |\[|\]|default|"|<<E\n){0,40}"#,
-    ) {
-        let archive = draft(&[(&path, &bytes), ("main.tf", text.as_bytes()), ("x.tf.json", text.as_bytes())]).pack();
-        prop_assert!(archive.head_bytes > 0);
-    }
 }

@@ -34,12 +34,6 @@ pub(super) struct Layout<'a> {
     is_mixed: bool,
 }
 
-/// A file that is a page.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct PageFile<'a> {
-    pub(super) file: SourceFile<'a>,
-}
-
 /// A path, and a message about it.
 type Problem<'a> = (&'a str, String);
 
@@ -93,7 +87,7 @@ impl<'a> Layout<'a> {
     }
 
     /// Returns the pages, and the problems of other files.
-    pub(super) fn pages(&self) -> (Vec<(PageKey, PageFile<'a>)>, Vec<Problem<'a>>) {
+    pub(super) fn pages(&self) -> (Vec<(PageKey, SourceFile<'a>)>, Vec<Problem<'a>>) {
         let mut pages = Vec::new();
         let mut problems = Vec::new();
         if self.is_mixed {
@@ -102,7 +96,7 @@ impl<'a> Layout<'a> {
         }
         for (path, file) in &self.files {
             match self.page(path) {
-                Ok(Some(key)) => pages.push((key, PageFile { file: *file })),
+                Ok(Some(key)) => pages.push((key, *file)),
                 Ok(None) => {}
                 Err(message) => problems.push((file.path, message)),
             }

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use terrace_core::documentation::{DocumentationKind as Kind, PageName, Symbol};
 use terrace_core::limits::{DOCUMENTATION_SYMBOLS, SYMBOL_NAME_BYTES};
 
+use crate::limits::ARGUMENTS_BYTES;
 use crate::names::short_name;
 use crate::provider_docs::PageKey;
 use crate::schema::Schema;
@@ -20,6 +21,7 @@ pub(super) fn of_pages<'p>(
         kind: *kind,
         name: full_name(*kind, name.as_str(), provider_type),
         page: Some(name.clone()),
+        arguments: None,
     });
     let mut symbols: Vec<Symbol> = symbols.collect();
     symbols.sort_by(|a, b| (a.kind, &a.name).cmp(&(b.kind, &b.name)));
@@ -41,6 +43,7 @@ pub(super) fn of_schema<'p>(
             kind,
             name: name.to_owned(),
             page: names.find(|page| pages.contains(&(kind, page.clone()))),
+            arguments: schema.arguments(kind, name),
         }
     });
     symbols.collect()
@@ -66,6 +69,28 @@ pub(super) fn limited(mut symbols: Vec<Symbol>, notes: &mut Messages) -> Vec<Sym
         ));
     }
     symbols
+}
+
+/// Removes all arguments if they are too long, and adds a note.
+pub(super) fn limit_arguments(
+    symbols: &mut [Symbol],
+    provider: &mut Option<String>,
+    notes: &mut Messages,
+) {
+    let all = || {
+        symbols
+            .iter()
+            .flat_map(|it| &it.arguments)
+            .chain(&*provider)
+    };
+    let length: usize = all().map(String::len).sum();
+    if length > ARGUMENTS_BYTES {
+        *provider = None;
+        symbols.iter_mut().for_each(|it| it.arguments = None);
+        notes.add(format!(
+            "the arguments of resources were left out of comparisons, because they have {length} bytes, and at most {ARGUMENTS_BYTES} are kept"
+        ));
+    }
 }
 
 /// Returns the whole name that a page describes: files leave out the type of the provider.

@@ -1,8 +1,6 @@
 //! Tests of whole directory trees.
 
-use proptest::prelude::*;
 use serde_json::{Value, json};
-use terrace_core::documentation::Head;
 use terrace_core::limits::{DOCUMENTATION_SYMBOLS, SYMBOL_NAME_BYTES};
 use terrace_core::model::package::Package;
 
@@ -301,6 +299,56 @@ fn a_schema_has_symbols_and_pages_without_a_file() {
 }
 
 #[test]
+fn the_arguments_of_a_schema_are_kept_unless_they_are_too_long() {
+    let mut schema = Schema::parse(SCHEMA.as_bytes(), "widget").unwrap();
+    let found = with_schema(&[], Some(&schema));
+    let symbols = &details(&found).symbols;
+    let arguments = |name| symbols.iter().find(|it| it.name == name)?.arguments.clone();
+    assert_eq!(
+        arguments("widget_wheel").unwrap(),
+        "\
+hub: Optional, Attributes
+id: Read-Only, String
+labels: Optional, Map of String
+name: Required, String
+parts: Read-Only, List of Object
+secret: Optional, String, Write-only
+spoke: Required, Block List, Min: 1, Max: 32
+timeouts: Optional, Block
+hub.bolts: Required, Number
+hub.old: Optional, Boolean, Deprecated
+parts.name: Read-Only, String
+parts.sizes: Read-Only, Set of Number
+spoke.length: Required, Number
+spoke.nipple: Read-Only, Block Set
+timeouts.create: Optional, String
+spoke.nipple.kind: Read-Only, Dynamic"
+    );
+    let signature = "signature: (text string, more list of bool...) object";
+    assert_eq!(arguments("parse").unwrap(), signature);
+    assert!(details(&found).arguments.is_some());
+
+    let long = SCHEMA.replace(
+        "\"labels\"",
+        &format!("{:?}", "l".repeat(limits::ARGUMENTS_BYTES)),
+    );
+    schema = Schema::parse(long.as_bytes(), "widget").unwrap();
+    let found = with_schema(&[], Some(&schema));
+    assert!(
+        details(&found)
+            .symbols
+            .iter()
+            .all(|it| it.arguments.is_none())
+    );
+    assert!(
+        found
+            .notes
+            .iter()
+            .any(|it| it.contains("left out of comparisons"))
+    );
+}
+
+#[test]
 fn a_schema_of_another_provider_is_rejected() {
     let error = Schema::parse(SCHEMA.as_bytes(), "other").unwrap_err();
     assert_eq!(
@@ -313,14 +361,4 @@ fn a_schema_of_another_provider_is_rejected() {
         Schema::parse(deep.as_bytes(), "widget"),
         Err(SchemaError::Json(_))
     ));
-}
-
-proptest! {
-    #[test]
-    fn no_file_panics(path in r"(docs/|website/docs/)?(resources/|r/|index|\.|é|a|/){0,3}(\.md|\.html\.markdown)?", bytes: Vec<u8>) {
-        let found = draft(&[(&path, &bytes), ("docs/resources/a.md", &bytes)]);
-        let archive = found.pack();
-        let head: Head = serde_json::from_value(serde_json::to_value(&archive.head).unwrap()).unwrap();
-        prop_assert_eq!(head, archive.head);
-    }
 }

@@ -1,7 +1,6 @@
 //! Pages generated from a schema, in the form of `tfplugindocs`.
 
-use std::collections::BTreeMap;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Write as _;
 
 use serde_json::{Map, Value};
@@ -45,6 +44,35 @@ impl Schema {
         });
         overview.into_iter().chain(parts)
     }
+
+    /// Returns the arguments of the provider's own block, one a line.
+    pub(crate) fn provider_arguments(&self) -> Option<String> {
+        self.provider.as_ref().map(arguments_of)
+    }
+
+    /// Returns the arguments and attributes of a part, one a line, or the signature of a function.
+    pub(crate) fn arguments(&self, kind: Kind, name: &str) -> Option<String> {
+        Some(match self.parts.get(&(kind, name.to_owned()))? {
+            Part::Block(block) => arguments_of(block),
+            Part::Function(function) => format!("signature: {}", signature("", function)),
+        })
+    }
+}
+
+fn arguments_of(block: &BlockSchema) -> String {
+    let mut lines = Vec::new();
+    let mut nested = VecDeque::from([(String::new(), items_of(block))]);
+    while let Some((path, items)) = nested.pop_front() {
+        for (name, item) in &items {
+            lines.push(format!(
+                "{path}{name}: {}, {}",
+                item.group.title(),
+                item.words
+            ));
+            nested.push_back((format!("{path}{name}."), item.items()));
+        }
+    }
+    lines.join("\n")
 }
 
 fn kind_title(kind: Kind) -> &'static str {
@@ -100,9 +128,21 @@ enum Group {
 /// An attribute or a block.
 struct Item<'s> {
     group: Group,
-    summary: String,
+    /// The type, with remarks.
+    words: String,
+    description: &'s str,
     anchor: &'static str,
     inner: Inner<'s>,
+}
+
+impl Group {
+    fn title(self) -> &'static str {
+        match self {
+            Self::Required => "Required",
+            Self::Optional => "Optional",
+            Self::ReadOnly => "Read-Only",
+        }
+    }
 }
 
 /// The contents of an item.
@@ -118,6 +158,18 @@ struct Nested<'s> {
     path: Vec<String>,
     anchor: String,
     items: BTreeMap<&'s str, Item<'s>>,
+}
+
+impl<'s> Item<'s> {
+    /// Returns the items that it contains.
+    fn items(&self) -> BTreeMap<&'s str, Item<'s>> {
+        match self.inner {
+            Inner::None => BTreeMap::new(),
+            Inner::Block(block) => items_of(block),
+            Inner::Attributes(inner) => attributes(inner),
+            Inner::Object(object, group) => object_items(object, group),
+        }
+    }
 }
 
 fn items_of(block: &BlockSchema) -> BTreeMap<&str, Item<'_>> {
@@ -165,7 +217,8 @@ fn attribute_item(attribute: &AttributeSchema) -> Item<'_> {
     );
     Item {
         group,
-        summary: summary(&words, &attribute.description),
+        words: words.join(", "),
+        description: &attribute.description,
         anchor: "nestedatt",
         inner,
     }
@@ -196,7 +249,8 @@ fn block_item(nested: &NestedBlock) -> Item<'_> {
     };
     Item {
         group,
-        summary: summary(&words, &nested.block.description),
+        words: words.join(", "),
+        description: &nested.block.description,
         anchor: "nestedblock",
         inner: Inner::Block(&nested.block),
     }
@@ -210,7 +264,8 @@ fn object_items(object: &Map<String, Value>, group: Group) -> BTreeMap<&str, Ite
         };
         let item = Item {
             group,
-            summary: summary(&[types::title(value_type)], ""),
+            words: types::title(value_type),
+            description: "",
             anchor: "nestedobjatt",
             inner,
         };
@@ -228,8 +283,7 @@ fn mode(nesting_mode: &str) -> &'static str {
     }
 }
 
-fn summary(words: &[String], description: &str) -> String {
-    let words = words.join(", ");
+fn summary(words: &str, description: &str) -> String {
     let description = description.trim();
     if description.is_empty() {
         format!("({words})")
@@ -244,11 +298,8 @@ fn write_groups<'s>(
     path: &[String],
     nested: &mut VecDeque<Nested<'s>>,
 ) {
-    for (group, title) in [
-        (Group::Required, "Required"),
-        (Group::Optional, "Optional"),
-        (Group::ReadOnly, "Read-Only"),
-    ] {
+    for group in [Group::Required, Group::Optional, Group::ReadOnly] {
+        let title = group.title();
         let mut members = items
             .iter()
             .filter(|(_, item)| item.group == group)
@@ -263,16 +314,16 @@ fn write_groups<'s>(
         for (name, item) in members {
             let path: Vec<String> = path.iter().cloned().chain([(*name).to_owned()]).collect();
             let anchor = format!("{}--{}", item.anchor, path.join("--"));
-            let _ = write!(page, "- `{name}` {}", item.summary);
-            let items = match item.inner {
-                Inner::None => {
-                    page.push('\n');
-                    continue;
-                }
-                Inner::Block(block) => items_of(block),
-                Inner::Attributes(inner) => attributes(inner),
-                Inner::Object(object, group) => object_items(object, group),
-            };
+            let _ = write!(
+                page,
+                "- `{name}` {}",
+                summary(&item.words, item.description)
+            );
+            let items = item.items();
+            if matches!(item.inner, Inner::None) {
+                page.push('\n');
+                continue;
+            }
             let _ = writeln!(page, " (see [below for nested schema](#{anchor}))");
             nested.push_back(Nested {
                 path,
@@ -295,17 +346,10 @@ fn function_page(name: &str, function: &FunctionSignature) -> String {
             let _ = writeln!(page, "{}\n", text.trim());
         }
     }
-    let parameters = function.parameters.iter();
-    let mut arguments: Vec<String> = parameters
-        .map(|it| format!("{} {}", it.name, types::signature(&it.value_type)))
-        .collect();
-    let rest = function.variadic_parameter.iter();
-    arguments.extend(rest.map(|it| format!("{} {}...", it.name, types::signature(&it.value_type))));
-    let arguments = arguments.join(", ");
-    let result = types::signature(&function.return_type);
     let _ = writeln!(
         page,
-        "## Signature\n\n```text\n{name}({arguments}) {result}\n```\n"
+        "## Signature\n\n```text\n{}\n```\n",
+        signature(name, function)
     );
     if function.parameters.is_empty() && function.variadic_parameter.is_none() {
         return page;
@@ -318,6 +362,18 @@ fn function_page(name: &str, function: &FunctionSignature) -> String {
         write_parameter(&mut page, parameter, "Variadic, ");
     }
     page
+}
+
+fn signature(name: &str, function: &FunctionSignature) -> String {
+    let parameters = function.parameters.iter();
+    let mut arguments: Vec<String> = parameters
+        .map(|it| format!("{} {}", it.name, types::signature(&it.value_type)))
+        .collect();
+    let rest = function.variadic_parameter.iter();
+    arguments.extend(rest.map(|it| format!("{} {}...", it.name, types::signature(&it.value_type))));
+    let arguments = arguments.join(", ");
+    let result = types::signature(&function.return_type);
+    format!("{name}({arguments}) {result}")
 }
 
 fn write_parameter(page: &mut String, parameter: &FunctionParameter, variadic: &str) {

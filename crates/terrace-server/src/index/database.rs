@@ -4,11 +4,10 @@
 //! one. Metadata of documents are written durably, before their document. Indices are not: after a power cut, or the end of
 //! the process without [`Database::close`], older ones could return, so all of them are removed then.
 
-use std::fmt;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockWriteGuard};
+use std::{fmt, io};
 
 use redb::{
     Builder, Durability, ReadTransaction, ReadableDatabase as _, StorageBackend, TableDefinition,

@@ -20,7 +20,7 @@ use terrace_core::model::oci::{Digest, RepositoryName};
 use terrace_core::read::IndexForm;
 use terrace_core::storage::key::{BytesKey, FactKey, IndexKey, PushedFact, PushedIndex};
 
-use super::{LocalPlace, ObjectStorage};
+use super::{LocalPlace, ObjectStorage, OpenError};
 use crate::stream::ByteStream;
 
 /// The operation that fails.
@@ -32,6 +32,10 @@ enum Broken {
     List(&'static str),
     /// The replacement of an object without a condition: the bucket was removed.
     Replacement,
+    /// A write that must create an object: the condition is ignored, as by stores that do not know the header.
+    Creation,
+    /// A write that must change a known object: the condition is ignored.
+    Change,
 }
 
 /// A store with one operation that fails.
@@ -98,9 +102,13 @@ impl ObjectStore for Faulty {
         &self,
         location: &Path,
         payload: PutPayload,
-        options: PutOptions,
+        mut options: PutOptions,
     ) -> Result<PutResult> {
         match (self.broken, &options.mode) {
+            (Broken::Creation, PutMode::Create) | (Broken::Change, PutMode::Update(_)) => {
+                options.mode = PutMode::Overwrite;
+                self.store.put_opts(location, payload, options).await
+            }
             (Broken::Replacement, PutMode::Overwrite) => Err(Error::NotFound {
                 path: location.to_string(),
                 source: "the bucket does not exist".into(),
@@ -212,4 +220,25 @@ async fn a_replacement_that_the_store_refuses_is_an_error_and_not_an_unmet_condi
     assert!(put(&ours).await.unwrap().is_some());
     let error = put(&theirs).await.unwrap_err().to_string();
     assert!(error.contains("does not exist"), "{error}");
+}
+
+#[tokio::test]
+async fn a_store_that_ignores_conditions_is_refused() {
+    for broken in [Broken::Creation, Broken::Change] {
+        let store: Arc<dyn ObjectStore> = Faulty::new(broken);
+        let refused = ObjectStorage::open(Arc::clone(&store), LocalPlace::Temporary).await;
+        let Err(error @ OpenError::Unconditional { .. }) = refused else {
+            panic!("{broken:?}: {refused:?}");
+        };
+        assert!(
+            error
+                .to_string()
+                .starts_with("a faulty store cannot be used: it has replaced")
+        );
+        assert_eq!(
+            store.list(None).count().await,
+            0,
+            "the probe leaves nothing"
+        );
+    }
 }

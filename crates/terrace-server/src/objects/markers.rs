@@ -19,8 +19,7 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use terrace_core::storage::key::FactKey;
-use terrace_core::storage::key::PushedFact;
+use terrace_core::storage::key::{FactKey, PushedFact};
 
 /// The prefixes of the keys of all change markers.
 pub(super) const MARKERS: [&str; 2] = ["changes/", "oci/changes/"];

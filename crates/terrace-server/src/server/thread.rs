@@ -232,9 +232,7 @@ impl<B: Bucket, I: IndexStore> Thread<B, I> {
             let piece = self.work.begin();
             spawn_local(async move {
                 let _held = piece;
-                for task in tasks {
-                    perform(&ctx, task).await;
-                }
+                perform(&ctx, tasks).await;
             });
         }
         reply
@@ -255,7 +253,7 @@ impl<B: Bucket, I: IndexStore> Thread<B, I> {
         let thread = Rc::clone(self);
         let first = Instant::now() + REPAIR_INTERVAL;
         self.repeat(first, REPAIR_INTERVAL, stopping, async move || {
-            terrace_app::run_repair_step(&thread.context(String::new())).await;
+            terrace_app::run_job(&thread.context(String::new())).await;
         });
     }
 
@@ -274,7 +272,7 @@ impl<B: Bucket, I: IndexStore> Thread<B, I> {
                 ));
             }
             // The catalogue of all owners has an index for many changes, which is replaced and not removed.
-            perform(&thread.context(String::new()), Task::MergeCatalogIfDue).await;
+            perform(&thread.context(String::new()), vec![Task::MergeCatalogIfDue]).await;
         });
     }
 

@@ -59,6 +59,41 @@
   };
   const wordsOf = (field) => field.value.toLowerCase().split(/\s+/).filter(Boolean);
 
+  // The search field offers packages by their names and descriptions; the search itself knows more words.
+  search?.addEventListener("input", async () => {
+    const response = await fetch("/_names").catch(() => null);
+    if (!response?.ok) return;
+    const names = (await response.text()).split("\n").filter(Boolean).map((line) => {
+      const [path, description] = line.split("\t");
+      return { path, address: path.split("/").slice(2).join("/"), description };
+    });
+    const offers = document.createElement("ul");
+    offers.className = "offers";
+    search.form.append(offers);
+    const offer = () => {
+      const words = wordsOf(search);
+      const has = (it) => words.every((word) => (it.address + " " + it.description).toLowerCase().includes(word));
+      const begins = (it) => ("/" + it.address).includes("/" + words[0]);
+      const all = words.length ? names.filter(has) : [];
+      const found = [...all.filter(begins), ...all.filter((it) => !begins(it))].slice(0, 8);
+      offers.replaceChildren(...found.map(({ path, address, description }) => {
+        const link = document.createElement("a");
+        link.href = path;
+        const note = document.createElement("span");
+        note.className = "small";
+        note.textContent = description;
+        link.append(address, note);
+        const item = document.createElement("li");
+        item.append(link);
+        return item;
+      }));
+      say(words.length ? found.length + " offered" : "");
+    };
+    search.addEventListener("input", offer);
+    search.form.addEventListener("keydown", (event) => { if (event.key === "Escape") { offers.replaceChildren(); search.focus(); } });
+    offer();
+  }, { once: true });
+
   // The filter of the documentation tree.
   const filter = document.querySelector("[data-filter]");
   if (filter) {
@@ -102,18 +137,32 @@
     if (current && current.offsetTop > sidebar.clientHeight) sidebar.scrollTop = current.offsetTop - sidebar.clientHeight / 2;
   }
 
-  // Filters of lists in the page.
+  // Filters of lists in the page. A group without matches hides, with its heading.
   for (const field of document.querySelectorAll("[data-filter-list]")) {
-    const fields = [...document.getElementById(field.dataset.filterList).querySelectorAll(".field")];
+    const section = document.getElementById(field.dataset.filterList);
+    const items = [...section.querySelectorAll(".field, tbody tr")].map((item) => ({ item, text: item.textContent.toLowerCase() }));
+    const groups = [...section.querySelectorAll(".fields, .scroll")];
+    const count = section.querySelector(".count");
+    const none = document.createElement("p");
+    none.className = "empty";
+    none.hidden = true;
+    section.append(none);
     field.hidden = false;
     field.addEventListener("input", () => {
       const words = wordsOf(field);
-      let count = 0;
-      for (const item of fields) {
-        item.hidden = !words.every((word) => item.textContent.toLowerCase().includes(word));
-        count += !item.hidden;
+      let shown = 0;
+      for (const { item, text } of items) {
+        item.hidden = !words.every((word) => text.includes(word));
+        shown += !item.hidden;
       }
-      say(words.length ? count + " shown" : "");
+      for (const group of groups) {
+        group.hidden = !group.querySelector(".field:not([hidden]), tbody tr:not([hidden])");
+        if (group.previousElementSibling.matches("h3")) group.previousElementSibling.hidden = group.hidden;
+      }
+      none.hidden = shown > 0;
+      none.textContent = "No " + section.id.slice(5, -1) + " matches “" + field.value.trim() + "”.";
+      count.textContent = words.length ? shown + " of " + items.length : items.length;
+      say(words.length ? count.textContent : "");
     });
   }
 

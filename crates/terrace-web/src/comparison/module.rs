@@ -4,8 +4,10 @@ use std::collections::BTreeSet;
 
 use terrace_core::api::details::{ModuleView, NamedPartView};
 use terrace_core::documentation::{
-    Input, ModuleCall, ModulePart, Output, ProviderRequirement, Resource, ResourceMode,
+    DocumentPath, Input, ModuleCall, ModulePart, Output, ProviderRequirement, Resource,
+    ResourceMode,
 };
+use terrace_core::model::relative_path::RelativePath;
 
 use super::{Comparison, Fields, Rules, words};
 
@@ -17,16 +19,28 @@ pub fn modules(old: &ModuleView, new: &ModuleView) -> Comparison {
         name: |part: &NamedPartView| part.name.to_string(),
         fields: |_| Vec::new(),
         is_breaking: |_, new| new.is_none(),
+        link: |part| Some(place(&part.name)),
     };
     comparison.add("Submodules", &old.submodules, &new.submodules, &rules);
     for submodule in &new.submodules {
         let mut known = old.submodules.iter();
         if let Some(known) = known.find(|it| it.name == submodule.name) {
             let of = format!(" of {}", submodule.name);
+            let before = comparison.sections.len();
             both_views(&mut comparison, &of, &known.part, &submodule.part);
+            let sections = comparison.sections.iter_mut().skip(before);
+            let links = sections
+                .flat_map(|it| &mut it.changes)
+                .flat_map(|it| &mut it.link);
+            links.for_each(|link| link.insert_str(0, &place(&submodule.name)));
         }
     }
     comparison
+}
+
+/// Returns the path of a submodule's page, after that of the version.
+fn place(name: &RelativePath) -> String {
+    format!("/{}", DocumentPath::Submodule(name.clone()))
 }
 
 /// Compares two parts as Terraform reads them, and adds the differences that only OpenTofu reads.
@@ -83,6 +97,7 @@ const INPUTS: Rules<Input> = Rules {
         }
         (_, None) => true,
     },
+    link: |it| Some(format!("#page-input-{}", it.name)),
 };
 
 const OUTPUTS: Rules<Output> = Rules {
@@ -102,20 +117,21 @@ const OUTPUTS: Rules<Output> = Rules {
         let becomes_ephemeral = is_ephemeral(new) && !is_ephemeral(old);
         new.is_none() || (old.is_some() && (becomes_secret || becomes_ephemeral))
     },
+    link: |it| Some(format!("#page-output-{}", it.name)),
 };
 
 const RESOURCES: Rules<Resource> = Rules {
     name: |it| {
-        let mode = match it.mode {
-            ResourceMode::Managed => "",
-            ResourceMode::Data => "data.",
-            ResourceMode::Ephemeral => "ephemeral.",
-        };
-        format!("{mode}{}.{}", it.resource_type, it.name)
+        let name = format!("{}.{}", it.resource_type, it.name);
+        match it.mode {
+            ResourceMode::Managed => name,
+            mode => format!("{}.{name}", mode.block()),
+        }
     },
     fields: |it| vec![("provider", Some(it.provider.clone()))],
     // A resource that is removed from a module is destroyed, unless the module moves or forgets it.
     is_breaking: |_, new| new.is_none(),
+    link: |_| Some("#page-resources".to_owned()),
 };
 
 const PROVIDERS: Rules<ProviderRequirement> = Rules {
@@ -134,6 +150,7 @@ const PROVIDERS: Rules<ProviderRequirement> = Rules {
         (None, Some(new)) => !new.aliases.is_empty(),
         (_, None) => false,
     },
+    link: |_| Some("#page-providers".to_owned()),
 };
 
 const CALLS: Rules<ModuleCall> = Rules {
@@ -145,12 +162,14 @@ const CALLS: Rules<ModuleCall> = Rules {
         ]
     },
     is_breaking: |_, _| false,
+    link: |_| Some("#page-modules".to_owned()),
 };
 
 const REQUIRED_VERSIONS: Rules<Option<String>> = Rules {
     name: |_| "required version".to_owned(),
     fields: |it| vec![("constraint", it.clone())],
     is_breaking: |_, new| new.is_some_and(Option::is_some),
+    link: |_| Some("#page-dependencies".to_owned()),
 };
 
 fn input_fields(input: &Input) -> Fields {

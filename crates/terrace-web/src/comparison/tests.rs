@@ -18,6 +18,7 @@ fn lines(comparison: &Comparison) -> Vec<String> {
                 ChangeKind::Added => '+',
                 ChangeKind::Removed => '-',
                 ChangeKind::Changed => '~',
+                ChangeKind::Raised => '^',
             };
             let mark = if change.is_breaking { "!" } else { "" };
             let fields: Vec<_> = change.fields.iter().map(|it| it.field).collect();
@@ -63,12 +64,12 @@ fn inputs_that_callers_must_change_are_breaking() {
         lines(&modules(&module(old), &module(new))),
         [
             "Inputs -gone!",
-            "Inputs ~layout default",
-            "Inputs +new_optional default",
-            "Inputs +new_required! required",
-            "Inputs ~now_optional required,default",
             "Inputs ~now_required! required,default",
             "Inputs ~retyped! type",
+            "Inputs ~layout default",
+            "Inputs ~now_optional required,default",
+            "Inputs +new_required! required",
+            "Inputs +new_optional default",
         ]
     );
 }
@@ -78,13 +79,13 @@ fn all_parts_of_a_module_are_compared() {
     let old = json!({
         "outputs": [{ "name": "a" }, { "name": "b" }],
         "resources": [{ "mode": "managed", "type": "x_a", "name": "this", "provider": "x" }],
-        "providers": [{ "name": "x", "versions": [">= 1"] }],
+        "providers": [{ "name": "x", "versions": [">= 1"] }, { "name": "y", "versions": [">= 6.0"] }],
         "calls": [{ "name": "labels", "source": "a/b/c", "version": "1.0" }],
     });
     let new = json!({
         "outputs": [{ "name": "b", "is_sensitive": true }],
         "resources": [{ "mode": "data", "type": "x_a", "name": "this", "provider": "x" }],
-        "providers": [{ "name": "x", "versions": [">= 2"] }],
+        "providers": [{ "name": "x", "versions": [">= 2"] }, { "name": "y", "versions": [">= 6.28"] }],
         "calls": [{ "name": "labels", "source": "a/b/c", "version": "2.0" }],
         "required_versions": [">= 1.9"],
     });
@@ -94,9 +95,10 @@ fn all_parts_of_a_module_are_compared() {
         [
             "Outputs -a!",
             "Outputs ~b! sensitive",
-            "Resources +data.x_a.this provider",
             "Resources -x_a.this!",
-            "Providers ~x! version",
+            "Resources +data.x_a.this provider",
+            "Providers ^x! version",
+            "Providers ^y version",
             "Modules ~labels version",
             "Terraform or OpenTofu ~required version! constraint",
         ]
@@ -187,11 +189,11 @@ fn provider(platforms: &[&str], symbols: Value, documents: Value) -> (VersionDet
 
 fn compare(old: &(VersionDetails, Navigation), new: &(VersionDetails, Navigation)) -> Vec<String> {
     lines(&providers(
-        ProviderVersion {
+        DescribedVersion {
             details: &old.0,
             navigation: &old.1,
         },
-        ProviderVersion {
+        DescribedVersion {
             details: &new.0,
             navigation: &new.1,
         },
@@ -213,10 +215,52 @@ fn a_symbol_or_a_platform_that_disappears_is_breaking() {
         [
             "Resources -w_a!",
             "Resources +w_c",
-            "Platforms +darwin_amd64",
             "Platforms -windows_amd64!",
+            "Platforms +darwin_amd64",
         ]
     );
+}
+
+#[test]
+fn arguments_are_compared_where_both_versions_have_a_schema() {
+    let with = |arguments: &str| {
+        let path = "/api/v1/providers/acme/widget/1.0.0/docs/resources/a";
+        let symbol =
+            json!({ "kind": "resources", "name": "w_a", "path": path, "arguments": arguments });
+        provider(&["linux"], json!([symbol]), json!([]))
+    };
+    let old = with(
+        "freer: Required, String\ngone: Optional, Set of String\nkept: Optional, String\nnarrower: Optional, Number\nretyped: Optional, Set of String",
+    );
+    let new = with(
+        "freer: Optional, String\nkept: Optional, String, Deprecated\nnarrower: Required, Number\nneeded: Required, String\nnested: Optional, Block List\nretyped: Optional, List of String\nnested.inner: Required, String",
+    );
+    assert_eq!(
+        compare(&old, &new),
+        [
+            "Resources -w_a.gone!",
+            "Resources ~w_a.narrower! schema",
+            "Resources ~w_a.retyped! schema",
+            "Resources ~w_a.freer schema",
+            "Resources ~w_a.kept schema",
+            "Resources +w_a.needed! schema",
+            "Resources +w_a.nested schema",
+        ]
+    );
+    let of = |it: &(VersionDetails, Navigation)| {
+        let it = DescribedVersion {
+            details: &it.0,
+            navigation: &it.1,
+        };
+        providers(it, it)
+    };
+    assert!(!of(&new).compares_names);
+    let nameless = provider(
+        &["linux"],
+        json!([{ "kind": "resources", "name": "w_a" }]),
+        json!([]),
+    );
+    assert!(of(&nameless).compares_names);
 }
 
 #[test]

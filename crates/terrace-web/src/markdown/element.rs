@@ -49,6 +49,57 @@ pub(super) enum Content {
     Row,
 }
 
+/// The places where an element may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// In a line of text.
+    Line,
+    /// Among blocks.
+    Block,
+    /// Among blocks and text, with blocks inside.
+    Container,
+    /// In a parent with this content only.
+    In(Content),
+}
+
+/// All elements with their tags, contents and places.
+static ELEMENTS: [(Element, &str, Content, Place); 31] = {
+    use {Content as C, Element as E, Place::*};
+    [
+        (E::Link, "a", C::Phrasing, Line),
+        (E::Strong, "strong", C::Phrasing, Line),
+        (E::Emphasis, "em", C::Phrasing, Line),
+        (E::Code, "code", C::Phrasing, Line),
+        (E::Deleted, "del", C::Phrasing, Line),
+        (E::Keyboard, "kbd", C::Phrasing, Line),
+        (E::Subscript, "sub", C::Phrasing, Line),
+        (E::Superscript, "sup", C::Phrasing, Line),
+        (E::Paragraph, "p", C::Phrasing, Block),
+        (E::Heading(1), "h1", C::Phrasing, Block),
+        (E::Heading(2), "h2", C::Phrasing, Block),
+        (E::Heading(3), "h3", C::Phrasing, Block),
+        (E::Heading(4), "h4", C::Phrasing, Block),
+        (E::Heading(5), "h5", C::Phrasing, Block),
+        (E::Heading(6), "h6", C::Phrasing, Block),
+        (E::Preformatted, "pre", C::Phrasing, Block),
+        (E::Summary, "summary", C::Phrasing, Block),
+        (E::Caption, "caption", C::Phrasing, In(C::Table)),
+        (E::Division, "div", C::Flow, Container),
+        (E::Quotation, "blockquote", C::Flow, Container),
+        (E::Details, "details", C::Flow, Container),
+        (E::UnorderedList, "ul", C::List, Container),
+        (E::OrderedList, "ol", C::List, Container),
+        (E::Item, "li", C::Flow, In(C::List)),
+        (E::Table, "table", C::Table, Container),
+        (E::TableHead, "thead", C::Section, In(C::Table)),
+        (E::TableBody, "tbody", C::Section, In(C::Table)),
+        (E::TableFoot, "tfoot", C::Section, In(C::Table)),
+        (E::Row, "tr", C::Row, In(C::Section)),
+        (E::HeaderCell, "th", C::Flow, In(C::Row)),
+        (E::Cell, "td", C::Flow, In(C::Row)),
+    ]
+};
+
 impl Content {
     /// Returns whether text may be directly inside.
     pub(super) fn has_text(self) -> bool {
@@ -57,91 +108,54 @@ impl Content {
 }
 
 impl Element {
+    /// Returns the element of a tag in raw HTML, in lower case.
+    pub(super) fn of_tag(name: &str) -> Option<Self> {
+        let tag = match name {
+            "center" | "dl" | "dt" | "dd" | "figcaption" => "div",
+            "b" => "strong",
+            "i" | "var" | "dfn" => "em",
+            "tt" | "samp" => "code",
+            "s" | "strike" => "del",
+            name => name,
+        };
+        let mut elements = ELEMENTS.iter();
+        elements
+            .find(|(_, known, ..)| *known == tag)
+            .map(|(it, ..)| *it)
+    }
+
+    fn rules(self) -> (&'static str, Content, Place) {
+        let mut elements = ELEMENTS.iter();
+        let found = elements.find(|(known, ..)| *known == self);
+        // Only a heading of another level is not in the list.
+        let (_, tag, content, place) =
+            found.unwrap_or(&(Self::Heading(6), "h6", Content::Phrasing, Place::Block));
+        (tag, *content, *place)
+    }
+
     /// Returns the name of the tag.
     pub(super) fn tag(self) -> &'static str {
-        match self {
-            Self::Link => "a",
-            Self::Strong => "strong",
-            Self::Emphasis => "em",
-            Self::Code => "code",
-            Self::Deleted => "del",
-            Self::Keyboard => "kbd",
-            Self::Subscript => "sub",
-            Self::Superscript => "sup",
-            Self::Paragraph => "p",
-            Self::Heading(1) => "h1",
-            Self::Heading(2) => "h2",
-            Self::Heading(3) => "h3",
-            Self::Heading(4) => "h4",
-            Self::Heading(5) => "h5",
-            Self::Heading(_) => "h6",
-            Self::Preformatted => "pre",
-            Self::Summary => "summary",
-            Self::Caption => "caption",
-            Self::Division => "div",
-            Self::Quotation => "blockquote",
-            Self::Details => "details",
-            Self::UnorderedList => "ul",
-            Self::OrderedList => "ol",
-            Self::Item => "li",
-            Self::Table => "table",
-            Self::TableHead => "thead",
-            Self::TableBody => "tbody",
-            Self::TableFoot => "tfoot",
-            Self::Row => "tr",
-            Self::HeaderCell => "th",
-            Self::Cell => "td",
-        }
+        self.rules().0
     }
 
     pub(super) fn content(self) -> Content {
-        match self {
-            Self::Division | Self::Quotation | Self::Details => Content::Flow,
-            Self::Item | Self::HeaderCell | Self::Cell => Content::Flow,
-            Self::UnorderedList | Self::OrderedList => Content::List,
-            Self::Table => Content::Table,
-            Self::TableHead | Self::TableBody | Self::TableFoot => Content::Section,
-            Self::Row => Content::Row,
-            _ => Content::Phrasing,
-        }
+        self.rules().1
     }
 
     /// Returns whether the element is part of a line of text.
     pub(super) fn is_inline(self) -> bool {
-        matches!(
-            self,
-            Self::Link
-                | Self::Strong
-                | Self::Emphasis
-                | Self::Code
-                | Self::Deleted
-                | Self::Keyboard
-                | Self::Subscript
-                | Self::Superscript
-        )
+        self.rules().2 == Place::Line
     }
 
     /// Returns whether the element is a block that may be anywhere among text, and contains blocks itself.
     pub(super) fn is_container(self) -> bool {
-        matches!(
-            self,
-            Self::Division
-                | Self::Quotation
-                | Self::Details
-                | Self::UnorderedList
-                | Self::OrderedList
-                | Self::Table
-        )
+        self.rules().2 == Place::Container
     }
 
     /// Returns the content of the only parents that the element may have; `None` if it may be anywhere among blocks.
     pub(super) fn parent(self) -> Option<Content> {
-        match self {
-            Self::Item => Some(Content::List),
-            Self::TableHead | Self::TableBody | Self::TableFoot => Some(Content::Table),
-            Self::Caption => Some(Content::Table),
-            Self::Row => Some(Content::Section),
-            Self::HeaderCell | Self::Cell => Some(Content::Row),
+        match self.rules().2 {
+            Place::In(content) => Some(content),
             _ => None,
         }
     }

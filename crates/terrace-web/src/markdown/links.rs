@@ -7,6 +7,7 @@ use terrace_core::documentation::{DocumentationKind, PageName};
 use terrace_core::model::address::ProviderAddress;
 
 use super::{Links, Repository, TargetKind};
+use crate::links::joined;
 
 /// The hosts whose pages of the same provider are this registry's own.
 const REGISTRIES: [&str; 5] = [
@@ -47,6 +48,8 @@ pub struct ModuleLinks<'l> {
     pub directory: &'l str,
     /// Returns whether a directory, such as `examples/simple`, has a page.
     pub has_part: &'l dyn Fn(&str) -> bool,
+    /// Returns whether the documentation has an image of the package.
+    pub has_image: &'l dyn Fn(&str) -> bool,
     /// The repository with the module's code, if known.
     pub repository: Option<&'l Repository>,
 }
@@ -158,6 +161,12 @@ impl Links for ModuleLinks<'_> {
         {
             return Some(format!("{page}{suffix}"));
         }
+        if kind == TargetKind::Image
+            && let Some(path) = in_module.map(|segments| segments.join("/"))
+            && (self.has_image)(&path)
+        {
+            return Some(format!("{}/files/{}", self.root, encode_segments(&path)));
+        }
         let file = self.repository?.file(&segments.join("/"), kind)?;
         // A URL has one query.
         let fragment = suffix.find('#').and_then(|at| suffix.get(at..));
@@ -197,19 +206,6 @@ fn host_and_path(url: &str) -> Option<(&str, &str)> {
     let (scheme, rest) = url.split_once("://")?;
     let is_web = scheme.eq_ignore_ascii_case("https") || scheme.eq_ignore_ascii_case("http");
     is_web.then(|| rest.split_once('/').unwrap_or((rest, "")))
-}
-
-/// Returns the segments of a path relative to a directory; `None` if it leads out of the root.
-fn joined<'p>(directory: &'p str, path: &'p str) -> Option<Vec<&'p str>> {
-    let mut segments = Vec::new();
-    for segment in directory.split('/').chain(path.split('/')) {
-        match segment {
-            "" | "." => {}
-            ".." => drop(segments.pop()?),
-            segment => segments.push(segment),
-        }
-    }
-    Some(segments)
 }
 
 /// Returns the name of a page without its extension.
@@ -339,6 +335,7 @@ mod tests {
                 let known = ["modules/subnet", "modules/iam/a b", "examples/simple"];
                 known.contains(&path)
             },
+            has_image: &|path| path == "docs/own.png",
             repository: Some(&Repository::of(&source, None)),
         };
         links.resolve(target, kind)
@@ -400,6 +397,14 @@ mod tests {
             let blob = |path| format!("https://github.com/a/b/blob/{COMMIT}/{path}");
             assert_eq!(found, expected.map(blob), "{target}");
         }
+        let image = module(
+            "m",
+            "modules/subnet",
+            "../../docs/own.png",
+            TargetKind::Image,
+        );
+        let expected = "/modules/acme/vpc/aws/1.0.0/files/docs/own.png";
+        assert_eq!(image.as_deref(), Some(expected));
         let image = module("m", "modules/subnet", "a.png", TargetKind::Image);
         let expected = format!("https://github.com/a/b/raw/{COMMIT}/m/modules/subnet/a.png");
         assert_eq!(image, Some(expected));

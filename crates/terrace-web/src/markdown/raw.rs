@@ -34,157 +34,96 @@ impl<'t> Tag<'t> {
 }
 
 /// Splits raw HTML into tokens.
-pub(super) fn tokens(html: &str) -> impl Iterator<Item = Token<'_>> {
-    Lexer {
-        rest: html,
-        tag: None,
-        has_comment_ends: true,
+pub(super) fn tokens<'t>(html: &'t str, mut write: impl FnMut(Token<'t>)) {
+    // Whether a comment could end in the rest; otherwise each start would be searched for in vain.
+    let mut has_comment_ends = true;
+    let (mut rest, mut from) = (html, 0);
+    while let Some(at) = rest.get(from..).and_then(|it| it.find('<')) {
+        let (text, found) = rest.split_at(from + at);
+        let Some((token, after)) = markup(found, &mut has_comment_ends) else {
+            from += at + 1;
+            continue;
+        };
+        if !text.is_empty() {
+            write(Token::Text(text));
+        }
+        write(token);
+        (rest, from) = (after, 0);
+    }
+    if !rest.is_empty() {
+        write(Token::Text(rest));
     }
 }
 
-struct Lexer<'t> {
-    rest: &'t str,
-    /// The token after a text.
-    tag: Option<Token<'t>>,
-    /// Whether a comment could end in the rest; otherwise each start would be searched for in vain.
-    has_comment_ends: bool,
+/// Reads the tag or the comment at the start of a text, and returns it with the rest.
+fn markup<'t>(html: &'t str, has_comment_ends: &mut bool) -> Option<(Token<'t>, &'t str)> {
+    if let Some(inside) = html.strip_prefix("<!--") {
+        if inside.starts_with('>') || inside.starts_with("->") {
+            return Some((Token::Comment, inside.split_once('>')?.1));
+        }
+        let end = has_comment_ends.then(|| inside.split_once("-->")).flatten();
+        *has_comment_ends = end.is_some();
+        return Some((Token::Comment, end?.1));
+    }
+    let opened = html.strip_prefix('<')?;
+    let inside = opened.strip_prefix('/').unwrap_or(opened);
+    let (name, rest) = taken(inside, |c| c.is_ascii_alphanumeric() || c == '-');
+    if !name.starts_with(|c: char| c.is_ascii_alphabetic()) {
+        return None;
+    }
+    let (attributes, rest) = attributes(rest)?;
+    let tag = Tag {
+        source: html.get(..html.len() - rest.len())?,
+        name,
+        attributes,
+    };
+    let token = match inside.len() < opened.len() {
+        true => Token::Close(tag),
+        false => Token::Open(tag),
+    };
+    Some((token, rest))
 }
 
-impl<'t> Iterator for Lexer<'t> {
-    type Item = Token<'t>;
+/// Splits a text after the characters that are taken.
+fn taken(text: &str, is_taken: impl Fn(char) -> bool) -> (&str, &str) {
+    text.split_at(text.find(|c| !is_taken(c)).unwrap_or(text.len()))
+}
 
-    fn next(&mut self) -> Option<Token<'t>> {
-        if let Some(tag) = self.tag.take() {
-            return Some(tag);
+/// Reads the attributes and the end of a tag, and returns them with the rest.
+fn attributes(mut rest: &str) -> Option<(Vec<(&str, &str)>, &str)> {
+    let mut attributes = Vec::new();
+    loop {
+        let (spaces, next) = taken(rest, |c| c.is_ascii_whitespace() || c == '/');
+        if let Some(rest) = next.strip_prefix('>') {
+            return Some((attributes, rest));
         }
-        if self.rest.is_empty() {
+        let (name, next) = taken(next, |c| {
+            !c.is_ascii_whitespace() && !matches!(c, '"' | '\'' | '<' | '>' | '/' | '=')
+        });
+        if name.is_empty() || spaces.is_empty() {
             return None;
         }
-        let html = self.rest;
-        let mut from = 0;
-        while let Some(at) = html
-            .get(from..)
-            .and_then(|rest| rest.find('<'))
-            .map(|at| from + at)
-        {
-            let found = html.get(at..).unwrap_or_default();
-            let Some((token, length)) = self.markup(found) else {
-                from = at + 1;
-                continue;
-            };
-            self.rest = found.get(length..).unwrap_or_default();
-            if at == 0 {
-                return Some(token);
-            }
-            self.tag = Some(token);
-            return html.get(..at).map(Token::Text);
+        let value;
+        (value, rest) = value_after(next)?;
+        if attributes.len() < limits::TAG_ATTRIBUTES {
+            attributes.push((name, value));
         }
-        self.rest = "";
-        Some(Token::Text(html))
     }
 }
 
-impl<'t> Lexer<'t> {
-    /// Reads a tag or a comment, and returns it with its length.
-    fn markup(&mut self, html: &'t str) -> Option<(Token<'t>, usize)> {
-        if let Some(inside) = html.strip_prefix("<!--") {
-            if inside.starts_with('>') || inside.starts_with("->") {
-                return Some((Token::Comment, "<!--".len() + inside.find('>')? + 1));
-            }
-            let end = self.has_comment_ends.then(|| inside.find("-->")).flatten();
-            self.has_comment_ends = end.is_some();
-            return Some((Token::Comment, "<!--".len() + end? + "-->".len()));
-        }
-        let is_closing = html.starts_with("</");
-        let mut cursor = Cursor {
-            html,
-            at: if is_closing { 2 } else { 1 },
-        };
-        let name = cursor.take(|c| c.is_ascii_alphanumeric() || c == '-');
-        if !name.starts_with(|c: char| c.is_ascii_alphabetic()) {
-            return None;
-        }
-        let attributes = cursor.attributes()?;
-        let source = html.get(..cursor.at)?;
-        let tag = Tag {
-            source,
-            name,
-            attributes,
-        };
-        let token = if is_closing {
-            Token::Close(tag)
-        } else {
-            Token::Open(tag)
-        };
-        Some((token, cursor.at))
+/// Reads `= value`, if it follows, and returns the value with the rest.
+fn value_after(text: &str) -> Option<(&str, &str)> {
+    let Some(given) = text.trim_ascii_start().strip_prefix('=') else {
+        return Some(("", text));
+    };
+    let given = given.trim_ascii_start();
+    if let Some(quote @ ('"' | '\'')) = given.chars().next() {
+        return given.get(1..)?.split_once(quote);
     }
-}
-
-struct Cursor<'t> {
-    html: &'t str,
-    at: usize,
-}
-
-impl<'t> Cursor<'t> {
-    fn rest(&self) -> &'t str {
-        self.html.get(self.at..).unwrap_or_default()
-    }
-
-    fn take(&mut self, is_taken: impl Fn(char) -> bool) -> &'t str {
-        let rest = self.rest();
-        let length = rest.find(|c| !is_taken(c)).unwrap_or(rest.len());
-        self.at += length;
-        rest.get(..length).unwrap_or_default()
-    }
-
-    /// Reads the attributes and the end of a tag.
-    fn attributes(&mut self) -> Option<Vec<(&'t str, &'t str)>> {
-        let mut attributes = Vec::new();
-        loop {
-            let spaces = self.take(|c| c.is_ascii_whitespace() || c == '/');
-            if self.rest().starts_with('>') {
-                self.at += 1;
-                return Some(attributes);
-            }
-            let name = self.take(|c| {
-                !c.is_ascii_whitespace() && !matches!(c, '"' | '\'' | '<' | '>' | '/' | '=')
-            });
-            if name.is_empty() || spaces.is_empty() {
-                return None;
-            }
-            let value = self.value()?;
-            if attributes.len() < limits::TAG_ATTRIBUTES {
-                attributes.push((name, value));
-            }
-        }
-    }
-
-    /// Reads `= value`, if it follows.
-    fn value(&mut self) -> Option<&'t str> {
-        let before = self.at;
-        self.take(|c| c.is_ascii_whitespace());
-        if !self.rest().starts_with('=') {
-            self.at = before;
-            return Some("");
-        }
-        self.at += 1;
-        self.take(|c| c.is_ascii_whitespace());
-        match self.rest().chars().next()? {
-            quote @ ('"' | '\'') => {
-                self.at += 1;
-                let length = self.rest().find(quote)?;
-                let value = self.rest().get(..length)?;
-                self.at += length + 1;
-                Some(value)
-            }
-            _ => {
-                let value = self.take(|c| {
-                    !c.is_ascii_whitespace() && !matches!(c, '"' | '\'' | '<' | '>' | '=' | '`')
-                });
-                (!value.is_empty()).then_some(value)
-            }
-        }
-    }
+    let (value, rest) = taken(given, |c| {
+        !c.is_ascii_whitespace() && !matches!(c, '"' | '\'' | '<' | '>' | '=' | '`')
+    });
+    (!value.is_empty()).then_some((value, rest))
 }
 
 #[cfg(test)]
@@ -192,13 +131,16 @@ mod tests {
     use super::*;
 
     fn shown(html: &str) -> Vec<String> {
-        let shown = tokens(html).map(|token| match token {
-            Token::Text(text) => text.to_owned(),
-            Token::Comment => "comment".to_owned(),
-            Token::Open(tag) => format!("open {} {:?}", tag.name, tag.attributes),
-            Token::Close(tag) => format!("close {}", tag.name),
+        let mut shown = Vec::new();
+        tokens(html, |token| {
+            shown.push(match token {
+                Token::Text(text) => text.to_owned(),
+                Token::Comment => "comment".to_owned(),
+                Token::Open(tag) => format!("open {} {:?}", tag.name, tag.attributes),
+                Token::Close(tag) => format!("close {}", tag.name),
+            });
         });
-        shown.collect()
+        shown
     }
 
     #[test]
@@ -213,10 +155,10 @@ mod tests {
             ]
         );
         assert_eq!(shown("<br/><BR />"), ["open br []", "open BR []"]);
-        let Some(Token::Open(tag)) = tokens("<a B=1 b=2>").next() else {
-            panic!()
-        };
-        assert_eq!(tag.attribute("b"), Some("1"));
+        tokens("<a B=1 b=2>", |token| match token {
+            Token::Open(tag) => assert_eq!(tag.attribute("b"), Some("1")),
+            other => panic!("{other:?}"),
+        });
     }
 
     #[test]

@@ -7,110 +7,45 @@ use super::raw::{Tag, Token, tokens};
 use super::tree::Origin;
 use super::writer::{Image, Writer};
 
-/// The meaning of a tag.
-enum Meaning {
-    /// An element that contains others.
-    Element(Element),
-    /// A heading of this level.
-    Heading(u8),
-    Anchor,
-    Image,
-    LineBreak,
-    Rule,
-    /// An element that only changes the look of its contents: they stay, without the tags.
-    Contents,
-    /// Any other element. Its start is shown as text: often it is no HTML, but a placeholder such as `<name>`.
-    Unknown,
-}
-
-impl Meaning {
-    fn of(name: &str) -> Self {
-        match name {
-            "a" => Self::Anchor,
-            "img" => Self::Image,
-            "br" => Self::LineBreak,
-            "hr" => Self::Rule,
-            "h1" => Self::Heading(1),
-            "h2" => Self::Heading(2),
-            "h3" => Self::Heading(3),
-            "h4" => Self::Heading(4),
-            "h5" => Self::Heading(5),
-            "h6" => Self::Heading(6),
-            "span" | "font" | "u" | "ins" | "mark" | "small" | "big" | "abbr" | "cite" => {
-                Self::Contents
-            }
-            "picture" | "source" | "figure" | "section" | "article" | "header" | "footer"
-            | "wbr" => Self::Contents,
-            name => element(name).map_or(Self::Unknown, Self::Element),
-        }
-    }
-}
-
-fn element(name: &str) -> Option<Element> {
-    Some(match name {
-        "p" => Element::Paragraph,
-        "div" | "center" | "dl" | "dt" | "dd" | "figcaption" => Element::Division,
-        "pre" => Element::Preformatted,
-        "blockquote" => Element::Quotation,
-        "details" => Element::Details,
-        "summary" => Element::Summary,
-        "ul" => Element::UnorderedList,
-        "ol" => Element::OrderedList,
-        "li" => Element::Item,
-        "table" => Element::Table,
-        "caption" => Element::Caption,
-        "thead" => Element::TableHead,
-        "tbody" => Element::TableBody,
-        "tfoot" => Element::TableFoot,
-        "tr" => Element::Row,
-        "th" => Element::HeaderCell,
-        "td" => Element::Cell,
-        "b" | "strong" => Element::Strong,
-        "i" | "em" | "var" | "dfn" => Element::Emphasis,
-        "code" | "tt" | "samp" => Element::Code,
-        "del" | "s" | "strike" => Element::Deleted,
-        "kbd" => Element::Keyboard,
-        "sub" => Element::Subscript,
-        "sup" => Element::Superscript,
-        _ => return None,
-    })
-}
+/// Elements that only change the look of their contents: they stay, without the tags.
+const IGNORED: [&str; 17] = [
+    "span", "font", "u", "ins", "mark", "small", "big", "abbr", "cite", "picture", "source",
+    "figure", "section", "article", "header", "footer", "wbr",
+];
 
 impl Writer<'_> {
     /// Writes the allowed part of raw HTML.
     pub(super) fn raw_html(&mut self, html: &str) {
-        for token in tokens(html) {
-            match token {
-                Token::Text(text) => self.text(&decoded(text)),
-                Token::Comment => {}
-                Token::Open(tag) => self.open_tag(&tag),
-                Token::Close(tag) => self.close_tag(&tag),
-            }
-        }
+        tokens(html, |token| match token {
+            Token::Text(text) => self.text(&decoded(text)),
+            Token::Comment => {}
+            Token::Open(tag) => self.open_tag(&tag),
+            Token::Close(tag) => self.close_tag(&tag),
+        });
     }
 
     fn open_tag(&mut self, tag: &Tag<'_>) {
         let name = tag.name.to_ascii_lowercase();
-        match Meaning::of(&name) {
-            Meaning::Unknown => self.text(&decoded(tag.source)),
-            Meaning::Contents => {}
-            Meaning::Anchor => self.anchor(tag),
-            Meaning::Image => self.raw_image(tag),
-            Meaning::LineBreak => {
+        match name.as_str() {
+            "a" => self.anchor(tag),
+            "img" => self.raw_image(tag),
+            "br" => {
                 self.flush();
                 self.tree.inline("<br>");
             }
-            Meaning::Rule => {
+            "hr" => {
                 self.flush();
                 if self.tree.begin_block(Origin::Raw) {
                     self.tree.html.push_str("<hr>\n");
                 }
             }
-            Meaning::Heading(level) => {
-                let heading = Element::Heading(self.level(level));
-                self.open_raw(heading, tag, &name);
-            }
-            Meaning::Element(element) => self.open_raw(element, tag, &name),
+            name if IGNORED.contains(&name) => {}
+            name => match Element::of_tag(name) {
+                Some(Element::Heading(level)) => self.open_raw(self.heading(level), tag, name),
+                Some(element) => self.open_raw(element, tag, name),
+                // Often it is no HTML, but a placeholder such as `<name>`.
+                None => self.text(&decoded(tag.source)),
+            },
         }
     }
 
@@ -129,29 +64,15 @@ impl Writer<'_> {
     }
 
     fn close_tag(&mut self, tag: &Tag<'_>) {
-        let name = tag.name.to_ascii_lowercase();
-        match Meaning::of(&name) {
-            Meaning::Anchor => {
-                self.flush();
-                self.tree.close_raw(|open| open == Element::Link);
-            }
-            Meaning::Heading(_) => {
-                self.flush();
-                let is_heading = |open| matches!(open, Element::Heading(_));
-                match self.tree.has_raw_heading() {
-                    true => self.tree.close_raw(is_heading),
-                    false => self.tree.close_raw(|open| open == Element::Strong),
-                }
-            }
-            Meaning::Element(element) => {
-                self.flush();
-                self.tree.close_raw(|open| open == element);
-            }
-            Meaning::Contents
-            | Meaning::Image
-            | Meaning::LineBreak
-            | Meaning::Rule
-            | Meaning::Unknown => {}
+        let Some(element) = Element::of_tag(&tag.name.to_ascii_lowercase()) else {
+            return;
+        };
+        self.flush();
+        let is_heading = |open| matches!(open, Element::Heading(_));
+        match is_heading(element) {
+            true if self.tree.has_raw_heading() => self.tree.close_raw(is_heading),
+            true => self.tree.close_raw(|open| open == Element::Strong),
+            false => self.tree.close_raw(|open| open == element),
         }
     }
 
@@ -170,6 +91,9 @@ impl Writer<'_> {
     }
 
     fn write_id(&mut self, id: &str) {
+        if self.is_description {
+            return;
+        }
         if let Some(id) = self.tree.ids.unclaimed(&decoded(id)) {
             self.tree.inline(&format!("<span id=\"{id}\"></span>"));
         }

@@ -115,9 +115,27 @@ fn images_are_links_to_images() {
          <a class=\"image\" href=\"https://a.example/c.png?d\" rel=\"nofollow noopener\">c.png</a> <span class=\"image\">e</span></p>",
     );
     shows(
-        "[![a](https://a.example/b.svg)](https://c.example)\n[![d](https://a.example/e.svg)](f)",
-        "<p class=\"images\"><a href=\"https://c.example\" rel=\"nofollow noopener\"><span class=\"image\">a</span></a>\n\
+        "x\n\n[![a](https://a.example/b.png)](https://c.example)\n[![d](https://a.example/e.png)](f)",
+        "<p>x</p>\n<p class=\"images\"><a href=\"https://c.example\" rel=\"nofollow noopener\"><span class=\"image\">a</span></a>\n\
          <a href=\"/own/f\"><span class=\"image\">d</span></a></p>",
+    );
+}
+
+#[test]
+fn images_of_the_package_are_shown() {
+    struct Packed;
+    impl Links for Packed {
+        fn resolve(&self, target: &str, _: TargetKind) -> Option<String> {
+            Some(format!("/files/{target}"))
+        }
+    }
+    let options = Options {
+        links: &Packed,
+        ..OPTIONS
+    };
+    assert_eq!(
+        render("![A \"b\"](a.png)", &options).html,
+        "<p class=\"images\"><img src=\"/files/a.png\" alt=\"A &quot;b&quot;\" loading=\"lazy\"></p>\n"
     );
 }
 
@@ -294,4 +312,40 @@ fn deep_containers_lose_their_tags_and_keep_their_text() {
         limits::NESTING - limits::NESTING_RESERVE
     );
     assert!(html.contains("<p>a</p>"));
+}
+
+#[test]
+fn badges_are_left_out_and_other_images_stay() {
+    const BADGE: &str = "[![Latest](https://img.shields.io/x.svg)](https://a.example)";
+    const BANNER: &str = "[![Acme](https://a.example/logo.png)](https://a.example)";
+    const IMAGE: &str = "![Diagram](https://a.example/diagram.png)";
+    shows(
+        &format!("# A {BADGE} ![build](https://a.example/badge)"),
+        "<h2 id=\"a\">A  </h2>",
+    );
+    shows(&format!("{BADGE}\n{BANNER}"), "");
+    for text in [
+        format!("see {BADGE}"),
+        IMAGE.to_owned(),
+        format!("text\n\n{BANNER}"),
+    ] {
+        let html = render(&text, &OPTIONS).html;
+        assert!(html.contains("<a "), "{text}: {html}");
+    }
+}
+
+proptest::proptest! {
+    #[test]
+    fn a_line_without_the_parser_is_what_the_parser_makes_of_it(text in "(a|b1|`|_|c_d|http://e|[ ():/.&<~*|-]){1,12}") {
+        if let Some(html) = line(text.trim()) {
+            proptest::prop_assert_eq!(html, blocks(&text));
+        }
+    }
+}
+
+#[test]
+fn a_line_with_code_needs_no_parser() {
+    let html = line("(Optional) The `<name>` of `a_b`: a key");
+    let expected = "<p>(Optional) The <code>&lt;name&gt;</code> of <code>a_b</code>: a key</p>\n";
+    assert_eq!(html.as_deref(), Some(expected));
 }

@@ -31,6 +31,8 @@ pub(super) struct Tree {
     /// The text of the open heading.
     heading: Option<String>,
     paragraph: Paragraph,
+    /// Whether a paragraph had text.
+    pub(super) has_prose: bool,
     /// The places in the HTML before the `>` of an item, with the names of the arguments that the items describe.
     arguments: Vec<(usize, String)>,
 }
@@ -52,6 +54,7 @@ struct Open {
 #[derive(Default)]
 struct Paragraph {
     images: usize,
+    badges: usize,
     has_text: bool,
 }
 
@@ -66,6 +69,7 @@ impl Tree {
             links: 0,
             heading: None,
             paragraph: Paragraph::default(),
+            has_prose: false,
             arguments: Vec::new(),
         }
     }
@@ -147,9 +151,10 @@ impl Tree {
     }
 
     /// Writes an image, or a link to it. The label is its text in a table of contents.
-    pub(super) fn image(&mut self, markup: &str, label: &str) {
+    pub(super) fn image(&mut self, markup: &str, label: &str, is_badge: bool) {
         self.inline(markup);
         self.paragraph.images += 1;
+        self.paragraph.badges += usize::from(is_badge);
         self.note_heading(label);
     }
 
@@ -168,6 +173,10 @@ impl Tree {
 
     pub(super) fn is_in_link(&self) -> bool {
         self.links > 0
+    }
+
+    pub(super) fn is_in_heading(&self) -> bool {
+        self.heading.is_some()
     }
 
     /// Returns whether a heading of raw HTML can be closed.
@@ -352,8 +361,21 @@ impl Tree {
         }
         self.depth -= 1;
         match open.element {
-            Element::Link => self.links -= 1,
-            Element::Paragraph => self.finish_paragraph(open.start),
+            Element::Link => {
+                self.links -= 1;
+                // A link without text cannot be seen, and has no name.
+                if open.inside == self.html.len() {
+                    self.html.truncate(open.start);
+                    return Some(open.origin);
+                }
+            }
+            Element::Paragraph => {
+                if self.is_badges() {
+                    self.html.truncate(open.start);
+                    return Some(open.origin);
+                }
+                self.finish_paragraph(open.start);
+            }
             Element::Heading(level) => {
                 self.finish_heading(level, open.start);
                 return Some(open.origin);
@@ -375,8 +397,18 @@ impl Tree {
         Some(open.origin)
     }
 
-    /// Marks a paragraph that consists of badges.
+    fn is_badges(&self) -> bool {
+        let Paragraph {
+            images,
+            badges,
+            has_text,
+        } = self.paragraph;
+        badges > 0 && badges == images && !has_text
+    }
+
+    /// Marks a paragraph that consists of images.
     fn finish_paragraph(&mut self, start: usize) {
+        self.has_prose |= self.paragraph.has_text;
         if self.paragraph.images > 0 && !self.paragraph.has_text {
             let inside = start + "<p".len();
             let rest = self.html.get(inside..).unwrap_or_default();
@@ -390,6 +422,9 @@ impl Tree {
     fn finish_heading(&mut self, level: u8, start: usize) {
         let text = cleaned(self.heading.take().unwrap_or_default().trim());
         let inside = self.html.split_off(start);
+        if inside.trim().is_empty() {
+            return;
+        }
         let id = self.ids.claim_slug(&text);
         let tag = Element::Heading(level).tag();
         _ = writeln!(self.html, "<{tag} id=\"{id}\">{inside}</{tag}>");

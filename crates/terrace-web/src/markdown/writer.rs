@@ -31,6 +31,8 @@ const FOREIGN_REL: &str = "nofollow noopener";
 pub(super) struct Writer<'s> {
     source: &'s str,
     options: Options<'s>,
+    /// Whether the text is one of several in a page: it has no headings and no ids, and keeps its lines.
+    pub(super) is_description: bool,
     pub(super) tree: Tree,
     /// Text that is not written yet, so that a URL is found although the parser splits text at special characters.
     text: String,
@@ -87,6 +89,7 @@ impl<'s> Writer<'s> {
         Self {
             source,
             options: *options,
+            is_description: false,
             tree: Tree::new(source.len() * 2),
             text: String::new(),
             mark_end: 0,
@@ -102,7 +105,11 @@ impl<'s> Writer<'s> {
 
     pub(super) fn write(mut self) -> Rendered {
         let mut is_truncated = false;
-        for (event, range) in Parser::new_ext(self.source, DIALECT).into_offset_iter() {
+        let dialect = match self.is_description {
+            true => DIALECT.difference(Dialect::ENABLE_FOOTNOTES),
+            false => DIALECT,
+        };
+        for (event, range) in Parser::new_ext(self.source, dialect).into_offset_iter() {
             if self.tree.html.len() > self.limit() {
                 is_truncated = true;
                 break;
@@ -115,6 +122,8 @@ impl<'s> Writer<'s> {
             html,
             contents,
             is_truncated,
+            is_abridged: false,
+            has_own_sources: false,
         }
     }
 
@@ -140,9 +149,12 @@ impl<'s> Writer<'s> {
         self.text.clear();
     }
 
-    /// Returns the level of the element of a heading.
-    pub(super) fn level(&self, level: u8) -> u8 {
-        (self.options.first_level.max(1) + level - 1).min(6)
+    /// Returns the element of a heading.
+    pub(super) fn heading(&self, level: u8) -> Element {
+        match self.is_description {
+            true => Element::Paragraph,
+            false => Element::Heading((self.options.first_level.max(1) + level - 1).min(6)),
+        }
     }
 
     /// Returns the attributes of a link; `None` if it leads nowhere.
@@ -152,6 +164,10 @@ impl<'s> Writer<'s> {
     }
 
     pub(super) fn image(&mut self, image: &Image<'_>) {
+        let is_badge = is_badge(image.target, self.tree.is_in_link(), self.tree.has_prose);
+        if is_badge && self.tree.is_in_heading() {
+            return;
+        }
         let target = Target::parse(image.target, TargetKind::Image, self.options.links);
         let label = match image.alt.trim() {
             "" => file_name(image.target),
@@ -160,14 +176,18 @@ impl<'s> Writer<'s> {
         let mut text = String::new();
         push_text(&mut text, label);
         let html = match target {
-            Some(target @ (Target::Own(_) | Target::Foreign(_))) if !self.tree.is_in_link() => {
+            Some(Target::Own(path)) => {
+                let attributes = Attributes::default().with("src", &path).with("alt", label);
+                Some(format!("<img{} loading=\"lazy\">", attributes.as_str()))
+            }
+            Some(target @ Target::Foreign(_)) if !self.tree.is_in_link() => {
                 let href = self.href(&target);
                 Some(format!("<a class=\"image\"{}>{text}</a>", href.as_str()))
             }
             _ => None,
         };
         let html = html.unwrap_or_else(|| format!("<span class=\"image\">{text}</span>"));
-        self.tree.image(&html, label);
+        self.tree.image(&html, label, is_badge);
     }
 
     fn href(&self, target: &Target<'_>) -> Attributes {
@@ -204,8 +224,8 @@ impl<'s> Writer<'s> {
                 }
             }
             Event::InlineHtml(html) => self.raw_html(&html),
-            Event::SoftBreak => self.text.push('\n'),
-            Event::HardBreak => {
+            Event::SoftBreak if !self.is_description => self.text.push('\n'),
+            Event::SoftBreak | Event::HardBreak => {
                 self.flush();
                 self.tree.inline("<br>");
                 self.text.push('\n');
@@ -256,7 +276,8 @@ impl<'s> Writer<'s> {
             }
             Tag::Item => {
                 self.tree.open(Element::Item, "");
-                if let Some(name) = self.source.get(range).and_then(argument_name) {
+                let name = self.source.get(range).and_then(argument_name);
+                if let Some(name) = name.filter(|_| !self.is_description) {
                     self.tree.name_item(name);
                 }
             }
@@ -357,8 +378,8 @@ impl<'s> Writer<'s> {
     }
 
     fn start_heading(&mut self, level: HeadingLevel) {
-        let level = self.level(level as u8);
-        self.tree.open(Element::Heading(level), "");
+        let heading = self.heading(level as u8);
+        self.tree.open(heading, "");
     }
 
     fn end_code(&mut self) {
@@ -549,6 +570,15 @@ fn argument_name(item: &str) -> Option<&str> {
             .bytes()
             .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
     is_name.then_some(name)
+}
+
+/// Returns whether an image is a badge or a banner: its words say nothing to the reader. It is on another host, and has the
+/// address of a badge or leads elsewhere from above all text.
+fn is_badge(target: &str, is_link: bool, is_below_text: bool) -> bool {
+    let has = |part: &str| target.contains(part);
+    let is_foreign = target.starts_with("https://") || target.starts_with("http://");
+    let is_named = ["badge", "shields.io", "beacon"].into_iter().any(has);
+    is_foreign && (is_named || is_link && (!is_below_text || has(".svg")))
 }
 
 /// Returns the end of a path, to be shown instead of an image without text.

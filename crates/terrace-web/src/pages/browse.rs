@@ -11,6 +11,7 @@ use crate::pages::SHOWN_NAMESPACES;
 use crate::parts::layout::Page;
 use crate::parts::{address, cards, code, next_page};
 use crate::site::Site;
+use crate::text::RECENT;
 
 /// The contents of the page that lists the packages of a kind.
 #[derive(Debug, Clone, Copy)]
@@ -140,7 +141,7 @@ fn section(title: &'static str, packages: &[ListedPackage]) -> Markup {
 fn nothing(noun: &'static str) -> Markup {
     html! {
         div.empty {
-            p { "There are no " (noun) " here that you can see." }
+            p { "There are no " (noun) " here yet, or none that you may see. " (RECENT) }
             (code::block("the command", "terrace publish --help\n"))
         }
     }

@@ -24,6 +24,12 @@ const OPENTOFU: &str = "OpenTofu";
 /// The client of OCI.
 const ONLY_OPENTOFU: &str = "OpenTofu 1.10 or newer";
 
+/// The file with the settings of either client.
+const CONFIGURATION: &str = "~/.terraformrc or ~/.tofurc";
+
+/// The registry that is also the address of HCP Terraform.
+const WITH_OTHER_SERVICES: &str = "app.terraform.io";
+
 /// The file with OpenTofu's settings.
 const TOFU_FILE: &str = "~/.tofurc";
 
@@ -48,7 +54,7 @@ pub(super) fn provider(site: &Site, package: &Package, version: Shown<'_>) -> Ma
                 &snippets::network_mirror(site, package),
                 &requirement,
                 BOTH,
-                "~/.terraformrc or ~/.tofurc",
+                CONFIGURATION,
                 site,
             ),
         });
@@ -72,12 +78,26 @@ pub(super) fn module(
     part: Option<&ModulePart>,
 ) -> Markup {
     let (package, version) = (release.package, release.shown());
+    let hosts = package
+        .origin()
+        .filter(|origin| origin.as_str() != WITH_OTHER_SERVICES)
+        .map(|origin| snippets::module_hosts(site, origin));
     let way = |label, tools, call: &str| Tab {
         label,
         panel: html! {
             p.tools { (tools) }
-            (code::terraform("the module call", call))
-            (init(site, tools))
+            @match &hosts {
+                Some(hosts) => {
+                    (code::file(CONFIGURATION, hosts))
+                    (code::file("main.tf", call))
+                    p.after { (run(tools)) }
+                }
+                None if package.origin().is_some() => { (no_host_block()) }
+                None => {
+                    (code::terraform("the module call", call))
+                    (init(site, tools))
+                }
+            }
         },
     };
     let tofu = part.map(ModulePart::for_opentofu);
@@ -94,19 +114,17 @@ pub(super) fn module(
         ]
     };
     // Repositories of OCI have lower-case names only.
-    let has_repository = !package
-        .address()
-        .bytes()
-        .any(|byte| byte.is_ascii_uppercase());
+    let has_repository = package.has_repository()
+        && !package
+            .address()
+            .bytes()
+            .any(|byte| byte.is_ascii_uppercase());
     let archive = release.details.archive.as_ref();
     if has_repository && archive.is_none_or(ModuleArchive::is_artifact) {
-        // Other than the registry, OCI does not say where in the package the module begins.
         let top = archive
             .and_then(|it| it.subdir.as_ref())
             .map(Subdir::as_str);
-        let directories: Vec<&str> = top.into_iter().chain(directory).collect();
-        let directory = (!directories.is_empty()).then(|| directories.join("/"));
-        let call = snippets::oci_module(site, package, version, directory.as_deref(), tofu);
+        let call = snippets::oci_module(site, package, version, [top, directory], tofu);
         ways.push(Tab {
             label: "OCI",
             panel: html! {
@@ -140,14 +158,32 @@ fn mirror(configuration: &str, requirement: &str, tools: &str, file: &str, site:
 
 /// Returns the last steps: a token if reads need one, and `init`. The configuration for OCI has its token.
 fn init(site: &Site, tools: &str) -> Markup {
-    let command = match tools {
-        BOTH | TERRAFORM => "terraform",
-        _ => "tofu",
-    };
     html! {
         p.after {
-            @if site.is_private && tools != ONLY_OPENTOFU { (token(site, command)) " " }
-            "Then run " code { (command) " init" } @if tools == BOTH { " or " code { "tofu init" } } "."
+            @if site.is_private && tools != ONLY_OPENTOFU { (token(site, command(tools))) " " }
+            (run(tools))
+        }
+    }
+}
+
+fn run(tools: &str) -> Markup {
+    html! { "Then run " code { (command(tools)) " init" } @if tools == BOTH { " or " code { "tofu init" } } "." }
+}
+
+fn command(tools: &str) -> &'static str {
+    match tools {
+        BOTH | TERRAFORM => "terraform",
+        _ => "tofu",
+    }
+}
+
+/// Returns the reason why there is no snippet for a mirrored module of HCP Terraform.
+fn no_host_block() -> Markup {
+    html! {
+        p {
+            "A " code { "host" } " block that leads to this mirror would replace all services of " (WITH_OTHER_SERVICES)
+            ": " code { "cloud" } " blocks, remote state and " code { "terraform login" }
+            " would fail, and clients would send their tokens of HCP Terraform here. To use the module from this registry, publish it here under an address of its own."
         }
     }
 }

@@ -1,7 +1,9 @@
 //! The page of an error.
 
-use maud::html;
+use maud::{Markup, html};
+use terrace_base::url::{authority, split_port};
 use terrace_core::api::route::PageRoute;
+use terrace_core::http::guard::is_loopback;
 use terrace_core::model::package::Package;
 
 use crate::links::sign_in_link;
@@ -22,6 +24,8 @@ pub struct Failure<'a> {
     pub may_sign_in: bool,
     /// The package of a version or document that does not exist, if the reader may see the package.
     pub package: Option<&'a Package>,
+    /// The words of a search for what the reader wanted.
+    pub words: &'a str,
 }
 
 /// Returns the page of an error. A missing package and one that the reader may not see have the same page.
@@ -39,17 +43,61 @@ pub fn error(site: &Site, failure: &Failure<'_>) -> String {
             }
             @if offers_sign_in {
                 p { "If it is private, sign in to see it." }
-                p { a.button.primary href=(sign_in_link(site)) rel="nofollow" { "Sign in" } " " a.button href="/" { "Start page" } }
+                p { a.button.primary href=(sign_in_link(site)) rel="nofollow" { "Sign in" } " " (start_page()) }
             } @else if needs_token {
                 p { "Ask the operator of this registry for a token, and give it to your client. " (install::token(site, "terraform")) }
                 p { "To look for packages in a terminal, run " code { "terrace login " (site.origin) " --with-token" } ", then " code { "terrace search" } "." }
-            } @else {
-                p { a.button href="/" { "Start page" } }
+            } @else if failure.status != 429 {
+                p { (start_page()) }
             }
+            @if matches!(failure.status, 404 | 429) && !offers_sign_in { (search(failure.words)) }
         }
     };
     let page = Page {
         title: failure.title,
+        ..Page::default()
+    };
+    page.render(site, &body)
+}
+
+fn start_page() -> Markup {
+    html! { a.button href=(PageRoute::Home) { "Start page" } }
+}
+
+fn search(words: &str) -> Markup {
+    html! {
+        form.refine action=(PageRoute::Search) {
+            label { span { "Search for" } input type="search" name="q" value=(words) autocapitalize="off" spellcheck="false"; }
+            button.button.primary type="submit" { "Search" }
+        }
+    }
+}
+
+/// Returns the page on which a reader signs in with a token, and then returns to the page `to`.
+pub fn token_form(site: &Site, to: &str, error: Option<&str>) -> String {
+    let title = "Sign in with a token";
+    let host = split_port(authority(&site.origin)).0;
+    let is_secure = site.origin.starts_with("https://") || is_loopback(host);
+    let body = html! {
+        main.inner.message #page-content {
+            h1 { (title) }
+            @if let Some(error) = error { div.notice.warn role="alert" { p { "The token was not accepted: " (error) "." } } }
+            @if is_secure {
+                p { "Reading here needs a token of this registry. Ask its operator for one, or run " code { "terrace token create" } " if you may." }
+                form.refine action=(PageRoute::SignIn) method="post" {
+                    input type="hidden" name="to" value=(to);
+                    label { span { "Token" } input type="password" name="token" required autocomplete="off" autocapitalize="off" spellcheck="false"; }
+                    button.button.primary type="submit" { "Sign in" }
+                }
+                p.small { "This browser can then read what the token can read, for at most half a day, and change nothing." }
+            } @else {
+                p { "Reading here needs a token of this registry, and browsers keep no sign-in for an unencrypted page: open this registry at an address that begins with " code { "https://" } "." }
+            }
+            p { "Terraform, OpenTofu and " code { "terrace" } " send a token themselves. " (install::token(site, "terraform")) }
+        }
+    };
+    let page = Page {
+        title,
         ..Page::default()
     };
     page.render(site, &body)

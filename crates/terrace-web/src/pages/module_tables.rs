@@ -1,14 +1,21 @@
 //! The interface of a module: inputs, outputs, resources and dependencies.
 
-use maud::{Markup, html};
-use terrace_core::documentation::{
-    Input, ModuleCall, ModulePart, OnlyIn, Output, ProviderRequirement, Resource, ResourceMode,
-    of_both,
-};
+use std::borrow::Cow;
 
+use maud::{Markup, PreEscaped, html};
+use terrace_core::documentation::{
+    DocumentPath, DocumentationKind, Input, ModuleCall, ModulePart, OnlyIn, Output,
+    ProviderRequirement, Resource, ResourceMode, of_both,
+};
+use terrace_core::http::form::Query;
+
+use crate::links::TAB;
+use crate::parts::package_head::Release;
 use crate::parts::room::Room;
 use crate::parts::{code, label};
+use crate::site::Site;
 use crate::text::counted;
+use crate::{links, markdown, rendering};
 
 /// Lists up to this length are shown without a filter.
 const UNFILTERED: usize = 12;
@@ -32,6 +39,15 @@ const SECTIONS: [(&str, &str, Count); 4] = [
     }),
 ];
 
+/// Returns the fragment of the section of a module's page that a query asks for.
+pub fn section_of_tab(query: &str) -> Option<String> {
+    let tab = Query(query).value(TAB)?;
+    let mut sections = SECTIONS.iter();
+    sections
+        .any(|(id, ..)| *id == tab)
+        .then(|| format!("#page-{tab}"))
+}
+
 /// Returns the things of a list, and the client of those that only one client reads.
 fn both<T: Ord>(part: &ModulePart, list: fn(&ModulePart) -> &[T]) -> Vec<(&T, OnlyIn)> {
     of_both(part, part.opentofu.as_deref(), list)
@@ -51,6 +67,76 @@ fn required_versions(part: &ModulePart) -> Vec<(&'static str, &[String])> {
     }
 }
 
+/// A directory of a module, whose interface is shown.
+pub(super) struct Place<'a> {
+    site: &'a Site,
+    release: &'a Release<'a>,
+    directory: &'a str,
+    part: &'a ModulePart,
+}
+
+impl<'a> Place<'a> {
+    pub(super) fn new(
+        site: &'a Site,
+        release: &'a Release<'a>,
+        directory: &'a str,
+        part: &'a ModulePart,
+    ) -> Self {
+        Self {
+            site,
+            release,
+            directory,
+            part,
+        }
+    }
+
+    /// Returns the link to the documentation of a resource.
+    fn resource(&self, resource: &Resource) -> Option<String> {
+        let views = [Some(self.part), self.part.opentofu.as_deref()];
+        let mut known = views.into_iter().flatten().flat_map(|it| &it.providers);
+        let known = known.find(|it| it.name == resource.provider);
+        let source = known.and_then(|it| it.source.as_deref());
+        let kind = match resource.mode {
+            ResourceMode::Managed => DocumentationKind::Resource,
+            ResourceMode::Data => DocumentationKind::DataSource,
+            ResourceMode::Ephemeral => DocumentationKind::EphemeralResource,
+        };
+        let name = resource.resource_type.split_once('_');
+        let name = name.map_or(resource.resource_type.as_str(), |(_, name)| name);
+        let path = DocumentPath::Page(kind, name.parse().ok()?);
+        links::provider_page(self.site, source.unwrap_or(&resource.provider), Some(path))
+    }
+
+    /// Returns the link to the page of a module that is called.
+    fn call(&self, call: &ModuleCall) -> Option<String> {
+        rendering::part_link(self.release, self.directory, &call.source)
+            .or_else(|| links::module_page(self.site, &call.source))
+    }
+}
+
+/// Returns a name in code, as a link if it leads anywhere.
+fn linked(text: &str, link: Option<String>) -> Markup {
+    html! {
+        @match link {
+            Some(link) => a href=(link) rel="nofollow" { code { (text) } },
+            None => (or_dash(text)),
+        }
+    }
+}
+
+/// Returns the heading of a section, with a filter if its list is long.
+fn heading(id: &str, name: &str, count: usize) -> Markup {
+    html! {
+        div.heading-row {
+            h2 #{ (id) "-heading" } { (name) " " span.count { (count) } }
+            @if count > UNFILTERED {
+                @let text = format!("Filter {}", name.to_ascii_lowercase());
+                input type="search" hidden data-filter-list=(id) aria-label=(text) placeholder=(text);
+            }
+        }
+    }
+}
+
 fn client(only: OnlyIn) -> Markup {
     html! { @if let Some(client) = only { " " (label("quiet", client)) } }
 }
@@ -65,7 +151,8 @@ pub(super) fn section_links(part: &ModulePart) -> Markup {
 }
 
 /// Returns all sections.
-pub(super) fn sections(part: &ModulePart) -> Markup {
+pub(super) fn sections(place: &Place<'_>) -> Markup {
+    let part = place.part;
     let room = &Room::new();
     html! {
         (errors(room, &part.errors))
@@ -76,8 +163,8 @@ pub(super) fn sections(part: &ModulePart) -> Markup {
         }
         (inputs(room, both(part, |it| &it.inputs)))
         (outputs(room, both(part, |it| &it.outputs)))
-        (resources(room, both(part, |it| &it.resources)))
-        (dependencies(room, part))
+        (resources(room, place))
+        (dependencies(room, place))
         (room.notice())
     }
 }
@@ -108,12 +195,7 @@ fn inputs(room: &Room, inputs: Vec<(&Input, OnlyIn)>) -> Markup {
     html! {
         @if count > 0 {
             section #page-inputs {
-                div.heading-row {
-                    h2 #page-inputs-heading { "Inputs " span.count { (count) } }
-                    @if count > UNFILTERED {
-                        input type="search" hidden data-filter-list="page-inputs" aria-label="Filter inputs" placeholder="Filter inputs";
-                    }
-                }
+                (heading("page-inputs", "Inputs", count))
                 (group("Required", required))
                 (group("Optional", optional))
             }
@@ -128,11 +210,8 @@ fn input((input, only): (&Input, OnlyIn)) -> Markup {
             div.field-head {
                 a.name href={ "#" (anchor) } { code { bdi { (input.name) } } }
                 (client(only))
-                @match input.constraint.as_deref() {
-                    Some(constraint) if is_short(constraint) => code.type { (constraint) },
-                    Some(_) => {}
-                    None => code.type { "any" },
-                }
+                code.type { (outline(input.constraint.as_deref().unwrap_or("any"))) }
+                @if let Some(value) = input.default.as_deref().filter(|it| is_short(it)) { span.default { "default " code { (value) } } }
                 @if input.is_sensitive { (label("quiet", "sensitive")) }
                 @if input.is_ephemeral { (label("quiet", "ephemeral")) }
                 @if input.is_nullable == Some(false) { (label("quiet", "not null")) }
@@ -142,10 +221,8 @@ fn input((input, only): (&Input, OnlyIn)) -> Markup {
             @if let Some(constraint) = input.constraint.as_deref().filter(|it| !is_short(it)) {
                 details { summary { "Type" } (code::terraform(&format!("the type of {}", input.name), constraint)) }
             }
-            @match input.default.as_deref() {
-                Some(value) if is_short(value) => p.default { "Default " code { (value) } },
-                Some(value) => details { summary { "Default" } (code::terraform(&format!("the default of {}", input.name), value)) },
-                None => {}
+            @if let Some(value) = input.default.as_deref().filter(|it| !is_short(it)) {
+                details { summary { "Default" } (code::terraform(&format!("the default of {}", input.name), value)) }
             }
         }
     }
@@ -155,8 +232,8 @@ fn outputs(room: &Room, outputs: Vec<(&Output, OnlyIn)>) -> Markup {
     html! {
         @if !outputs.is_empty() {
             section #page-outputs {
-                h2 #page-outputs-heading { "Outputs " span.count { (outputs.len()) } }
-                ul.fields { (room.rows(outputs, output)) }
+                (heading("page-outputs", "Outputs", outputs.len()))
+                ul.fields.outputs { (room.rows(outputs, output)) }
             }
         }
     }
@@ -181,36 +258,38 @@ fn output((output, only): (&Output, OnlyIn)) -> Markup {
 fn description(description: Option<&str>, deprecated: Option<&str>) -> Markup {
     html! {
         @if let Some(reason) = deprecated { p.deprecated dir="auto" { "Deprecated: " (reason) } }
-        @if let Some(text) = description { p.text dir="auto" { (text.trim()) } }
+        @if let Some(text) = description { div.text dir="auto" { (PreEscaped(markdown::description(text))) } }
     }
 }
 
-fn resources(room: &Room, resources: Vec<(&Resource, OnlyIn)>) -> Markup {
-    let mode = |mode: ResourceMode| match mode {
-        ResourceMode::Managed => "resource",
-        ResourceMode::Data => "data",
-        ResourceMode::Ephemeral => "ephemeral",
-    };
+fn resources(room: &Room, place: &Place<'_>) -> Markup {
+    let resources = both(place.part, |it| &it.resources);
+    let rows = room.rows(&resources, |(it, only)| html! {
+        tr { td { (it.mode.block()) } td { (linked(&it.resource_type, place.resource(it))) } td { code { (it.name) } (client(*only)) } }
+    });
     html! {
         @if !resources.is_empty() {
             section #page-resources {
-                h2 #page-resources-heading { "Resources " span.count { (resources.len()) } }
-                div.scroll tabindex="0" role="region" aria-labelledby="page-resources-heading" {
-                    table {
-                        thead { tr { th scope="col" { "Block" } th scope="col" { "Type" } th scope="col" { "Name" } } }
-                        tbody {
-                            (room.rows(resources, |(it, only)| html! {
-                                tr { td { (mode(it.mode)) } td { code { (it.resource_type) } } td { code { (it.name) } (client(only)) } }
-                            }))
-                        }
-                    }
-                }
+                (heading("page-resources", "Resources", resources.len()))
+                (table("page-resources-heading", &["Block", "Type", "Name"], &rows))
             }
         }
     }
 }
 
-fn dependencies(room: &Room, part: &ModulePart) -> Markup {
+fn table(label: &str, columns: &[&str], rows: &Markup) -> Markup {
+    html! {
+        div.scroll.wrap tabindex="0" role="region" aria-labelledby=(label) {
+            table {
+                thead { tr { @for column in columns { th scope="col" { (column) } } } }
+                tbody { (rows) }
+            }
+        }
+    }
+}
+
+fn dependencies(room: &Room, place: &Place<'_>) -> Markup {
+    let part = place.part;
     let (providers, calls) = (both(part, |it| &it.providers), both(part, |it| &it.calls));
     let versions = required_versions(part);
     let has_versions = versions.iter().any(|(_, versions)| !versions.is_empty());
@@ -223,51 +302,44 @@ fn dependencies(room: &Room, part: &ModulePart) -> Markup {
                         p { (client) " " @if versions.is_empty() { "of any version" } @else { code { (versions.join(", ")) } } }
                     }))
                 }
-                @if !providers.is_empty() { (self::providers(room, providers)) }
-                @if !calls.is_empty() { (self::calls(room, calls)) }
+                @if !providers.is_empty() { (self::providers(room, place.site, providers)) }
+                @if !calls.is_empty() { (self::calls(room, place, calls)) }
             }
         }
     }
 }
 
-fn providers(room: &Room, providers: Vec<(&ProviderRequirement, OnlyIn)>) -> Markup {
+fn providers(room: &Room, site: &Site, providers: Vec<(&ProviderRequirement, OnlyIn)>) -> Markup {
+    let rows = room.rows(providers, |(it, only)| {
+        html! {
+            tr {
+                th scope="row" { code { (it.name) } (client(only)) }
+                @let source = it.source.as_deref().unwrap_or_default();
+                td { (linked(source, links::provider_page(site, source, None))) }
+                td { (or_dash(&it.versions.join(", "))) }
+                td { (or_dash(&it.aliases.join(", "))) }
+            }
+        }
+    });
     html! {
         h3 #page-providers { "Providers" }
-        div.scroll tabindex="0" role="region" aria-labelledby="page-providers" {
-            table {
-                thead { tr { th scope="col" { "Name" } th scope="col" { "Source" } th scope="col" { "Version" } th scope="col" { "Aliases" } } }
-                tbody {
-                    (room.rows(providers, |(it, only)| html! {
-                        tr {
-                            th scope="row" { code { (it.name) } (client(only)) }
-                            td { @if let Some(source) = &it.source { code { (source) } } @else { "–" } }
-                            td { (or_dash(&it.versions.join(", "))) }
-                            td { (or_dash(&it.aliases.join(", "))) }
-                        }
-                    }))
-                }
-            }
-        }
+        (table("page-providers", &["Name", "Source", "Version", "Aliases"], &rows))
     }
 }
 
-fn calls(room: &Room, calls: Vec<(&ModuleCall, OnlyIn)>) -> Markup {
-    html! {
-        h3 #page-modules { "Modules" }
-        div.scroll tabindex="0" role="region" aria-labelledby="page-modules" {
-            table {
-                thead { tr { th scope="col" { "Name" } th scope="col" { "Source" } th scope="col" { "Version" } } }
-                tbody {
-                    (room.rows(calls, |(it, only)| html! {
-                        tr {
-                            th scope="row" { code { (it.name) } (client(only)) }
-                            td { (or_dash(&it.source)) }
-                            td { (or_dash(it.version.as_deref().unwrap_or_default())) }
-                        }
-                    }))
-                }
+fn calls(room: &Room, place: &Place<'_>, calls: Vec<(&ModuleCall, OnlyIn)>) -> Markup {
+    let rows = room.rows(calls, |(it, only)| {
+        html! {
+            tr {
+                th scope="row" { code { (it.name) } (client(only)) }
+                td { (linked(&it.source, place.call(it))) }
+                td { (or_dash(it.version.as_deref().unwrap_or_default())) }
             }
         }
+    });
+    html! {
+        h3 #page-modules { "Modules" }
+        (table("page-modules", &["Name", "Source", "Version"], &rows))
     }
 }
 
@@ -280,10 +352,33 @@ fn is_short(text: &str) -> bool {
     text.len() <= 60 && !text.contains('\n')
 }
 
+/// Returns a type in a line: of an object, only that it is one.
+fn outline(constraint: &str) -> Cow<'_, str> {
+    if is_short(constraint) {
+        return Cow::Borrowed(constraint);
+    }
+    let start = constraint.split(['{', '\n']).next().unwrap_or_default();
+    let start: String = start
+        .chars()
+        .take(60)
+        .filter(|c| !c.is_whitespace())
+        .collect();
+    let open = start
+        .matches('(')
+        .count()
+        .saturating_sub(start.matches(')').count());
+    let inner = if start.ends_with("object(") {
+        "{…}"
+    } else {
+        "…"
+    };
+    Cow::Owned(format!("{start}{inner}{}", ")".repeat(open)))
+}
+
 /// Returns the ID of a field, without spaces. IDs of pages begin with [`markdown::RESERVED_ID`](crate::markdown::RESERVED_ID),
 /// so that no heading of a document has the same.
 fn anchor(prefix: &str, name: &str, only: OnlyIn) -> String {
-    let name: String = name.split_whitespace().collect();
+    let name: String = name.split_ascii_whitespace().collect();
     let client = if only == Some("OpenTofu") {
         "opentofu-"
     } else {

@@ -170,9 +170,11 @@ pub(super) fn source(release: &Release<'_>) -> Markup {
         @if let Some(source) = &release.details.version.source {
             dt { "Source" }
             dd {
-                a href=(source.url) rel="nofollow noopener noreferrer" { (source.url) (icons::external()) }
+                @let page = release.repository().map(|it| it.source());
+                a href=(page.as_deref().unwrap_or(source.url.as_str())) rel="nofollow noopener noreferrer" { (source.url) (icons::external()) }
                 @if let Some(commit) = &source.commit { " at " code { (commit) } }
                 @if let Some(directory) = &source.directory { " in " code { bdi { (directory) } } }
+                @if let Some(tree) = &source.tree { ", files with the SHA-256 " code { (tree) } }
                 @if source.claimed { " (stated by the publisher)" } @else { " (verified)" }
             }
         }

@@ -12,10 +12,10 @@ use terrace_core::search::SearchKind;
 
 use crate::links::{document_at, package as package_of, package_path, with_query};
 use crate::parts::cards::{card, kind_icon};
-use crate::parts::layout::Page;
+use crate::parts::layout::{Page, SEARCH_FORM};
 use crate::parts::{label, next_page};
 use crate::site::Site;
-use crate::text::{kind_heading, kind_name};
+use crate::text::{RECENT, counted, kind_heading, kind_name};
 
 /// A search, as the reader wrote it, and its results.
 #[derive(Debug, Clone, Copy)]
@@ -26,6 +26,8 @@ pub struct Searched<'a> {
     pub kind: &'a str,
     /// The namespace; empty for all.
     pub namespace: &'a str,
+    /// Whether the results follow those of another page.
+    pub is_continued: bool,
     /// The results; `None` before a search.
     pub results: Option<&'a SearchPage>,
     /// The reason why the words are not a query, and the rule.
@@ -34,24 +36,26 @@ pub struct Searched<'a> {
 
 /// Returns the page of a search.
 pub fn search(site: &Site, searched: &Searched<'_>) -> String {
-    let next = searched.results.and_then(|page| page.next.as_deref());
-    let next = next.map(|after| {
+    let path = |query: &str, after: &str| {
         let parameters = [
-            ("q", searched.query),
+            ("q", query),
             ("kind", searched.kind),
             ("namespace", searched.namespace),
             ("after", after),
         ];
         with_query(&PageRoute::Search.to_string(), &parameters)
-    });
+    };
+    let next = searched.results.and_then(|page| page.next.as_deref());
+    let next = next.map(|after| path(searched.query, after));
     let body = html! {
         main.inner #page-content {
-            h1 {
-                @if searched.query.is_empty() { "Search" } @else { "Results for “" bdi { (searched.query) } "”" }
-            }
-            (form(searched))
+            h1 { (heading(searched)) }
+            (filters(searched))
             @if let Some(error) = searched.error { div.notice.warn role="note" { p dir="auto" { (error) } } }
             @if let Some(page) = searched.results {
+                @if let Some(meant) = &page.did_you_mean {
+                    p { "Did you mean " a href=(path(meant, "")) { bdi { (meant) } } "?" }
+                }
                 @if page.results.is_empty() { (nothing(searched)) }
                 section {
                     h2.hidden { "Results" }
@@ -73,7 +77,23 @@ pub fn search(site: &Site, searched: &Searched<'_>) -> String {
     page.render(site, &body)
 }
 
-/// Returns the kinds of the form, with their names.
+/// Returns the heading, which counts the results. The field of the frame has the words.
+fn heading(searched: &Searched<'_>) -> String {
+    match searched.results {
+        None => "Search".to_owned(),
+        Some(page) if page.results.is_empty() => "No results".to_owned(),
+        Some(_) if searched.is_continued => "Further results".to_owned(),
+        Some(page) => {
+            let count = counted(page.results.len(), "result");
+            match page.next {
+                Some(_) => format!("The first {count}"),
+                None => count,
+            }
+        }
+    }
+}
+
+/// Returns the kinds of the filter, with their names.
 fn kinds() -> Vec<(&'static str, &'static str)> {
     let of_symbols = DocumentationKind::ALL.into_iter();
     let of_symbols = of_symbols
@@ -87,19 +107,19 @@ fn kinds() -> Vec<(&'static str, &'static str)> {
     kinds
 }
 
-fn form(searched: &Searched<'_>) -> Markup {
+/// Returns filters that are sent with the words in the search field of the frame.
+fn filters(searched: &Searched<'_>) -> Markup {
     let chosen = searched.kind.parse::<SearchKind>().ok();
     html! {
-        form.refine action=(PageRoute::Search) {
-            label { span { "Words" } input type="search" name="q" value=(searched.query) autocapitalize="off" spellcheck="false"; }
+        div.refine {
             label {
                 span { "Kind" }
-                select name="kind" {
+                select name="kind" form=(SEARCH_FORM) {
                     @for (value, name) in kinds() { option value=(value) selected[value.parse().ok() == chosen] { (name) } }
                 }
             }
-            label { span { "Namespace" } input type="text" name="namespace" value=(searched.namespace) placeholder="any" autocapitalize="off" spellcheck="false"; }
-            button.button.primary type="submit" { "Search" }
+            label { span { "Namespace" } input type="text" name="namespace" form=(SEARCH_FORM) value=(searched.namespace) placeholder="any" autocapitalize="off" spellcheck="false"; }
+            button.button.primary type="submit" form=(SEARCH_FORM) { "Search" }
         }
     }
 }
@@ -108,7 +128,7 @@ fn nothing(searched: &Searched<'_>) -> Markup {
     let everywhere = with_query(&PageRoute::Search.to_string(), &[("q", searched.query)]);
     html! {
         div.empty {
-            p { "Nothing that you can see has these words." }
+            p { "No results for “" bdi { (searched.query) } "”. " (RECENT) }
             @if !(searched.kind.is_empty() && searched.namespace.is_empty()) {
                 p { a href=(everywhere) { "Search everything" } " for the same words." }
             } @else {
@@ -123,8 +143,8 @@ fn result(result: &SearchResult) -> Markup {
         SearchResult::Package {
             package,
             highlights,
-            inputs,
-        } => package_result(package, highlights, inputs),
+            words,
+        } => package_result(package, highlights, words),
         SearchResult::Symbol {
             kind,
             name,
@@ -140,12 +160,12 @@ fn result(result: &SearchResult) -> Markup {
     }
 }
 
-fn package_result(listed: &ListedPackage, highlights: &Highlights, inputs: &[Pieces]) -> Markup {
+fn package_result(listed: &ListedPackage, highlights: &Highlights, words: &[String]) -> Markup {
     let name = html! { bdi { (marked_or(&highlights.name, &listed.package.address)) } };
     let description = html! {
         @if !listed.description.is_empty() { p dir="auto" { (marked_or(&highlights.description, &listed.description)) } }
-        @if !inputs.is_empty() {
-            p.small { "Inputs: " @for (at, input) in inputs.iter().enumerate() { @if at > 0 { ", " } code { (marked(input)) } } }
+        @if !words.is_empty() {
+            p.small { "In names of its inputs, outputs, resources and submodules: " @for (at, word) in words.iter().enumerate() { @if at > 0 { ", " } mark { (word) } } }
         }
     };
     card(listed, &name, &description)

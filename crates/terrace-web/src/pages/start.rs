@@ -2,14 +2,14 @@
 
 use maud::{Markup, html};
 use terrace_core::api::details::{ListedPackage, NamespaceView};
-use terrace_core::api::route::{FeedScope, PageRoute};
+use terrace_core::api::route::{DOCUMENTATION, FeedScope, PageRoute};
 use terrace_core::model::package::PackageKind;
 
 use super::browse::namespaces;
 use crate::parts::layout::Page;
 use crate::parts::{banner, cards, code};
 use crate::site::Site;
-use crate::text::counted;
+use crate::text::{RECENT, counted};
 
 /// The contents of the start page, as the reader may see them.
 #[derive(Debug, Clone, Copy, Default)]
@@ -107,8 +107,12 @@ fn first_steps(site: &Site) -> Markup {
     html! {
         section.steps {
             h2 #page-first-steps { "First steps" }
-            p { "This registry has no packages that you can see yet. Publish one in three steps." }
+            p { "There is nothing to show yet. " (RECENT) " Publish a module in four steps." }
             ol {
+                li {
+                    h3 { "Get the command " code { "terrace" } }
+                    p { a href={ (DOCUMENTATION) "/publishing.md" } rel="nofollow noopener" { "Install it" } ", or use the one that " code { "npm start" } " has put into " code { ".terrace/bin" } "." }
+                }
                 li { h3 { "Get a token" } (token(site)) }
                 li {
                     h3 { "Publish a module" }

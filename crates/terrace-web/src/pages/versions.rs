@@ -1,7 +1,7 @@
-//! The list of a package's versions.
+//! The lists of a package's versions, and of the packages that call it.
 
 use maud::{Markup, html};
-use terrace_core::api::details::{PackageDetails, VersionSummary};
+use terrace_core::api::details::{PackageDetails, UsedByPage, VersionSummary};
 use terrace_core::api::route::PageRoute;
 use terrace_core::model::package::Package;
 use terrace_core::model::version::Version;
@@ -9,7 +9,7 @@ use terrace_core::model::version::Version;
 use crate::links::{VERSIONS_AFTER, version_path, with_query};
 use crate::parts::layout::Page;
 use crate::parts::package_head::{Section, crumbs, feed, is_withdrawn, name, sections};
-use crate::parts::{banner, label, next_page, state_label, time};
+use crate::parts::{banner, cards, label, next_page, state_label, time};
 use crate::site::Site;
 use terrace_core::limits::SHOWN_VERSIONS;
 
@@ -39,7 +39,7 @@ pub fn versions(
             (without_recommendation(details))
             div.scroll tabindex="0" role="region" aria-labelledby="page-versions" {
                 table.versions {
-                    thead { tr { th scope="col" { "Version" } th scope="col" { "Published" } th scope="col" { "Status" } th scope="col" { "Documentation" } th scope="col" { span.hidden { "Compare" } } } }
+                    thead { tr { th scope="col" { "Version" } th scope="col" { "Published" } th scope="col" { "Status" } th scope="col" { span.hidden { "Compare" } } } }
                     tbody {
                         @for (at, version) in all.iter().enumerate().take(end).skip(start) {
                             (row(package, details, version, all.get(at.saturating_add(1))))
@@ -56,6 +56,37 @@ pub fn versions(
         title: &title,
         path: Some(path),
         feed: Some(feed(package)),
+        class: "package",
+        ..Page::default()
+    };
+    page.render(site, &body)
+}
+
+/// Returns the list of the modules that use a package.
+pub fn used_by(site: &Site, package: &Package, listed: &UsedByPage) -> String {
+    let path = PageRoute::UsedBy(package.clone()).to_string();
+    let next = listed.next.as_deref();
+    let next = next.map(|after| with_query(&path, &[("after", after)]));
+    let address = package.address();
+    let body = html! {
+        main {
+        (head(package, Section::UsedBy))
+        div.inner.content #page-content tabindex="-1" {
+            h2 { "Used by" }
+            @if listed.packages.is_empty() {
+                p { "No module that you may see uses " bdi { (address) } ". Only the newest documented version of each module counts." }
+            } @else {
+                p { "The newest documented versions of these modules use " bdi { (address) } ". Older versions do not count." }
+                (cards::list(&listed.packages))
+            }
+            (next_page(next.as_deref()))
+        }
+        }
+    };
+    let title = format!("Modules that use {address}");
+    let page = Page {
+        title: &title,
+        path: Some(path),
         class: "package",
         ..Page::default()
     };
@@ -106,7 +137,6 @@ fn row(
                 @if is_latest { (label("good", "latest")) " " }
                 @if let Some(status) = &listed.status { (state_label(status.state)) " " span.reason dir="auto" { (status.reason) } }
             }
-            td { @if listed.is_documented { "yes" } @else { "–" } }
             td.number { @if let Some(before) = before { a href=(compared(&before.version)) { "changes since " bdi { (before.version) } } } }
         }
     }

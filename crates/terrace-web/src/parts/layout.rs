@@ -1,17 +1,23 @@
 //! The frame of all pages: head, header, search and footer.
 
 use maud::{DOCTYPE, Markup, html};
-use terrace_core::api::route::{FeedScope, PageRoute};
+use terrace_core::api::route::{DOCUMENTATION, FeedScope, PageRoute};
 use terrace_core::model::package::PackageKind;
 
 use super::icons;
 use crate::assets::path_of;
 use crate::escape::with_visible_controls;
 use crate::links::sign_in_link;
-use crate::site::{ConfigProblem, SignIn, Site};
+use crate::site::{SignIn, Site};
 
-/// The page about the checks of a deployment, with a section for each.
-const DOCTOR: &str = concat!(env!("CARGO_PKG_REPOSITORY"), "/blob/main/docs/doctor.md");
+/// The list of the checks of a deployment.
+const CHECKS: &str = concat!(
+    env!("CARGO_PKG_REPOSITORY"),
+    "/blob/main/docs/troubleshooting.md#checks"
+);
+
+/// The ID of the form with the search field, which the filters of the page of results extend.
+pub(crate) const SEARCH_FORM: &str = "page-search";
 
 /// A page inside the frame.
 pub(crate) struct Page<'a> {
@@ -126,7 +132,7 @@ fn header(site: &Site, query: &str) -> Markup {
 
 fn search_form(query: &str) -> Markup {
     html! {
-        form.search role="search" action=(PageRoute::Search) {
+        form #(SEARCH_FORM) .search role="search" action=(PageRoute::Search) {
             label.hidden for="page-q" { "Search modules, providers and resources" }
             (icons::search())
             input #page-q type="search" name="q" value=(query) placeholder="Search modules, providers, resources" autocomplete="off"
@@ -153,13 +159,6 @@ fn sign_in(site: &Site) -> Markup {
 /// Returns the notice about the configuration, which only administrators get.
 fn problems(site: &Site) -> Markup {
     let count = site.problems.len();
-    let item = |problem: &ConfigProblem| {
-        let (id, anchor, text) = match problem {
-            ConfigProblem::Fault(text) => ("R2", "r2", text),
-            ConfigProblem::Warning(text) => ("R3", "r3", text),
-        };
-        html! { li { (text) " (" a href={ (DOCTOR) "#" (anchor) } rel="nofollow noopener" { (id) } ")" } }
-    };
     html! {
         @if count > 0 {
             aside.problems.inner aria-label="Configuration" {
@@ -168,7 +167,11 @@ fn problems(site: &Site) -> Markup {
                         strong { @if count == 1 { "A setting" } @else { (count) " settings" } " of this registry should be corrected." }
                         " Only administrators see this."
                     }
-                    ul { @for problem in &site.problems { (item(problem)) } }
+                    ul {
+                        @for problem in &site.problems {
+                            li { (problem) " (" a href=(CHECKS) rel="nofollow noopener" { "R3" } ")" }
+                        }
+                    }
                     p { code { "terrace doctor " (site.origin) } " checks the rest of the deployment." }
                 }
             }
@@ -179,8 +182,12 @@ fn problems(site: &Site) -> Markup {
 fn footer(site: &Site) -> Markup {
     html! {
         footer.bottom {
-            p { bdi { (site.hostname) } " · a Terraform and OpenTofu registry" }
             p {
+                bdi { (site.hostname) } " · a Terraform and OpenTofu registry · Terrace " (env!("CARGO_PKG_VERSION"))
+                @if let Some(reader) = &site.reader { " · signed in as " bdi { (reader) } }
+            }
+            p {
+                a href=(DOCUMENTATION) rel="nofollow noopener" { "Documentation" } " · "
                 a href=(PageRoute::Assistants) { "Use with assistants and editors" } " · "
                 a href=(PageRoute::Feed(FeedScope::Registry)) { "Feed" }
             }
@@ -193,7 +200,7 @@ fn footer(site: &Site) -> Markup {
 mod tests {
     use super::*;
 
-    fn page(problems: Vec<ConfigProblem>) -> String {
+    fn page(problems: Vec<String>) -> String {
         let site = Site {
             problems,
             ..Site::at("registry.example.com")
@@ -203,19 +210,17 @@ mod tests {
 
     #[test]
     fn problems_of_the_configuration_are_listed_with_their_checks_and_escaped() {
-        let fault = ConfigProblem::Fault("rule <1> grants nothing".to_owned());
-        let warning = ConfigProblem::Warning("rule 2 trusts forks".to_owned());
-        let html = page(vec![fault.clone(), warning]);
+        let warning = "rule <1> trusts forks".to_owned();
+        let html = page(vec![warning.clone(), warning.clone()]);
         for part in [
             "2 settings of this registry should be corrected.",
-            "rule &lt;1&gt; grants nothing",
-            "docs/doctor.md#r2",
-            "docs/doctor.md#r3",
+            "rule &lt;1&gt; trusts forks",
+            "docs/troubleshooting.md#checks",
             "terrace doctor https://registry.example.com",
         ] {
             assert!(html.contains(part), "{part}\n{html}");
         }
-        assert!(page(vec![fault]).contains("A setting of this registry"));
+        assert!(page(vec![warning]).contains("A setting of this registry"));
     }
 
     #[test]

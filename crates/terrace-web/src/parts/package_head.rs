@@ -4,6 +4,7 @@ use maud::{Markup, html};
 use terrace_base::url::Url;
 use terrace_core::api::details::{VersionDetails, VersionSummary};
 use terrace_core::api::route::{FeedScope, PageRoute};
+use terrace_core::documentation::{DocumentPath, is_license};
 use terrace_core::model::owner::Owner;
 use terrace_core::model::package::Package;
 use terrace_core::model::package::PackageKind;
@@ -13,7 +14,7 @@ use terrace_core::model::version::Version;
 
 use super::layout::Page;
 use super::{icons, label, state_label, time};
-use crate::links::{owner_path, version_path};
+use crate::links::{owner_path, text_path, version_path};
 use crate::markdown::Repository;
 use crate::site::Site;
 use crate::snippets::Shown;
@@ -44,6 +45,8 @@ pub(crate) enum Section {
     Versions,
     /// The comparison of two versions.
     Comparison,
+    /// The list of packages that call it.
+    UsedBy,
 }
 
 impl Release<'_> {
@@ -137,6 +140,18 @@ impl Release<'_> {
         }
     }
 
+    /// Returns the path of the file with the licence of a module.
+    fn license_file(&self) -> Option<String> {
+        let module = self.details.module.as_ref()?;
+        let file = module.files.iter().find(|it| is_license(&it.name))?;
+        let path = DocumentPath::File(file.name.parse().ok()?);
+        Some(text_path(
+            self.package,
+            &self.details.version.version,
+            &path,
+        ))
+    }
+
     fn facts(&self, site: &Site) -> Markup {
         let license = self.details.documentation.as_ref();
         let license = license.and_then(|it| it.license.as_deref());
@@ -146,6 +161,7 @@ impl Release<'_> {
                 @if let Some(repository) = self.repository() {
                     a.external href=(repository.source()) rel="nofollow noopener noreferrer" { "Source" (icons::external()) }
                 }
+                @if let Some(file) = self.license_file() { a href=(file) { "Licence" } }
                 @if let Some(license) = license { span { "Licence " bdi { (license) } } }
                 @if let Some(job) = &self.details.provenance { (published_by(site, job)) }
             }
@@ -212,6 +228,11 @@ pub(crate) fn sections(
             Section::Comparison,
             "Compare",
             Some(PageRoute::ComparisonForm(package.clone()).to_string()),
+        ),
+        (
+            Section::UsedBy,
+            "Used by",
+            Some(PageRoute::UsedBy(package.clone()).to_string()),
         ),
     ];
     html! {

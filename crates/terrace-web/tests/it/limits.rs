@@ -108,6 +108,7 @@ fn the_form_of_a_comparison_has_the_newest_versions_and_the_compared_ones() {
         from: older,
         to: old,
         comparison: None,
+        is_only_breaking: false,
     };
     let html = comparison(&fixtures::site(), &package, &versions, Some(&compared));
     let page = Html::parse(&html);
@@ -195,6 +196,7 @@ fn the_rows_of_a_module_and_of_a_comparison_end_with_a_note() {
         let compared = terrace_web::pages::ComparedVersions {
             from: &versions[1].version,
             to: &versions[0].version,
+            is_only_breaking: false,
             comparison: Some(&terrace_web::comparison::modules(
                 &view(Vec::new()),
                 &view(many),

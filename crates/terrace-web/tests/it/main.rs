@@ -16,5 +16,6 @@ mod escaping;
 mod html;
 mod limits;
 mod links;
+mod modules;
 mod snippets;
 mod structure;

@@ -1,13 +1,13 @@
 //! The pages under test, by name.
 
 use serde_json::{Value, json};
-use terrace_core::api::details::{PackagePage, VersionDetails, VersionSummary};
+use terrace_core::api::details::{PackagePage, UsedByPage, VersionDetails, VersionSummary};
 use terrace_core::api::route::FeedScope;
 use terrace_core::documentation::DocumentPath;
 use terrace_core::model::package::Package;
 use terrace_core::model::package::PackageKind;
 use terrace_web::badge::BadgeText;
-use terrace_web::comparison::{self, ProviderVersion};
+use terrace_web::comparison::{self, DescribedVersion};
 use terrace_web::feed::{Entry, feed};
 use terrace_web::pages::{
     self, Browse, ComparedVersions, ExampleFile, Failure, Release, Searched, ShownDocument,
@@ -59,6 +59,12 @@ fn lists(site: &Site) -> Vec<(&'static str, String)> {
     };
     let owner = "acme".to_owned();
     let owner = terrace_core::model::owner::Owner::of_namespace(&owner);
+    let vpc = Package::Module("acme/vpc/aws".parse().unwrap());
+    let used_by = UsedByPage {
+        address: vpc.address(),
+        packages: modules.clone(),
+        next: None,
+    };
     vec![
         ("start", pages::start(site, &start)),
         ("start-empty", pages::start(site, &Start::default())),
@@ -92,13 +98,17 @@ fn lists(site: &Site) -> Vec<(&'static str, String)> {
             ),
         ),
         ("namespace", pages::namespace(site, &owner, &owned)),
+        ("used-by", pages::used_by(site, &vpc, &used_by)),
         ("search", search(site)),
         ("search-start", pages::search(site, &searched("", None))),
         (
             "search-nothing",
             pages::search(
                 site,
-                &searched("zzz", Some(&parsed(json!({ "results": [] })))),
+                &searched(
+                    "vcp",
+                    Some(&parsed(json!({ "results": [], "did_you_mean": "vpc" }))),
+                ),
             ),
         ),
         (
@@ -122,6 +132,7 @@ fn searched<'a>(
         query,
         kind: "",
         namespace: "",
+        is_continued: false,
         results,
         error: None,
     }
@@ -139,7 +150,7 @@ fn search(site: &Site) -> String {
     let mut package = module;
     package["type"] = json!("package");
     package["highlights"] = json!({ "name": ["acme/", "vpc", "/aws"], "description": ["Manage widgets, gadgets and a ", "vpc"] });
-    package["inputs"] = json!([["", "vpc", "_cidr"], ["secondary_", "vpc", "_cidr"]]);
+    package["words"] = json!(["vpc", "flow"]);
     let results = json!({ "results": [package,
         { "type": "symbol", "kind": "resources", "name": "widget_vpc", "provider": provider, "version": "2.4.1",
           "path": "/api/v1/providers/acme/widget/2.4.1/docs/resources/vpc", "highlights": { "name": ["widget_", "vpc"] } },
@@ -157,6 +168,7 @@ fn messages() -> Vec<(&'static str, String)> {
         message: "There is no module acme/vpn/aws that you can see.",
         may_sign_in: true,
         package: None,
+        words: "vpc",
     };
     vec![
         ("not-found", pages::error(&fixtures::site(), &missing)),
@@ -297,6 +309,14 @@ pub fn module_at(site: &Site, version: &str) -> String {
     pages::module(site, &release(&vpc, &details, &versions), None)
 }
 
+/// Returns the page of the newest version of a module, which is mirrored if its address has a hostname.
+pub fn module_of(site: &Site, address: &str) -> String {
+    let package = fixtures::package(address);
+    let versions = fixtures::versions(&["5.2.0"]);
+    let details = module::version_details(&package, &versions[0], "5.2.0", Some(module::view(8)));
+    pages::module(site, &release(&package, &details, &versions), None)
+}
+
 fn modules(site: &Site) -> Vec<(&'static str, String)> {
     let vpc = fixtures::package("acme/vpc/aws");
     let versions = fixtures::versions(&["5.2.0", "5.1.0", "5.0.0", "4.9.9"]);
@@ -350,6 +370,13 @@ fn modules(site: &Site) -> Vec<(&'static str, String)> {
     vec![
         ("module-two-clients", of_view(module::of_two_clients())),
         ("module-opentofu", of_view(only)),
+        (
+            "module-mirrored",
+            module_of(
+                &fixtures::private_site(),
+                "registry.opentofu.org/acme/vpc/aws",
+            ),
+        ),
         ("module", page(40, 0)),
         ("module-200-inputs", page(200, 0)),
         ("module-older", page(8, 1)),
@@ -390,16 +417,17 @@ fn comparisons(site: &Site) -> Vec<(&'static str, String)> {
         from: &versions[1].version,
         to: &versions[0].version,
         comparison,
+        is_only_breaking: false,
     };
     let widget = fixtures::package("acme/widget");
     let details = provider::version_details(&widget, &versions[0], "5.2.0");
     let [before, after] = [40, 30].map(|count| provider::navigation(&widget, &versions[0], count));
-    let changed = comparison::providers(
-        ProviderVersion {
+    let changed = comparison::versions(
+        DescribedVersion {
             details: &details,
             navigation: &before,
         },
-        ProviderVersion {
+        DescribedVersion {
             details: &details,
             navigation: &after,
         },
@@ -411,7 +439,7 @@ fn comparisons(site: &Site) -> Vec<(&'static str, String)> {
         ),
         (
             "compare-provider",
-            pages::comparison(site, &widget, &versions, Some(&compared(Some(&changed)))),
+            pages::comparison(site, &widget, &versions, Some(&compared(changed.as_ref()))),
         ),
         (
             "compare-form",
@@ -433,9 +461,9 @@ pub fn hostile(text: &str) -> String {
         ..fixtures::site()
     };
     let part = json!({
-        "inputs": [{ "name": text, "type": text, "description": text, "deprecated": text },
+        "inputs": [{ "name": text, "type": text, "deprecated": text },
             { "name": "x", "default": text, "type": format!("object({{\n{text}\n}})") }],
-        "outputs": [{ "name": text, "description": text, "deprecated": text }],
+        "outputs": [{ "name": text, "deprecated": text }],
         "resources": [{ "mode": "managed", "type": text, "name": text, "provider": text }],
         "providers": [{ "name": text, "source": text, "versions": [text], "aliases": [text] }],
         "required_versions": [text], "calls": [{ "name": text, "source": text, "version": text }], "errors": [text],
@@ -473,6 +501,7 @@ pub fn hostile_comparison(text: &str) -> String {
         from: &versions[1].version,
         to: &versions[0].version,
         comparison: Some(&differences),
+        is_only_breaking: false,
     };
     pages::comparison(&fixtures::site(), &vpc, &versions, Some(&compared))
 }

@@ -153,6 +153,41 @@ fn a_mirrored_provider_keeps_its_own_address_and_has_no_registry_snippet() {
 }
 
 #[test]
+fn a_mirrored_module_keeps_its_source_and_both_public_registries_lead_to_it() {
+    let blocks = blocks("module-mirrored");
+    let url = "https://registry.example.com/origins/registry.opentofu.org/v1/modules/";
+    for name in ["registry.opentofu.org", "registry.terraform.io"] {
+        let host = format!(
+            "host \"{name}\" {{\n  services = {{\n    \"modules.v1\" = \"{url}\"\n  }}\n}}\n"
+        );
+        assert!(blocks[0].contains(&host), "{}", blocks[0]);
+        // The token of a private registry is stored under each name.
+        let credentials = format!("credentials \"{name}\" {{\n  token = ");
+        assert!(blocks[0].contains(&credentials), "{}", blocks[0]);
+    }
+    let both = "[\"registry.opentofu.org/*/*\", \"registry.terraform.io/*/*\"]";
+    assert_eq!(argument(&blocks[0], "include").unwrap(), both);
+    assert_eq!(argument(&blocks[0], "exclude").unwrap(), both);
+    assert_eq!(argument(&blocks[1], "source").unwrap(), "acme/vpc/aws");
+    let other = pages::module_of(&fixtures::site(), "modules.example.org/acme/vpc/aws");
+    let other = blocks_of(&other);
+    assert!(!other[0].contains("registry.opentofu.org"), "{}", other[0]);
+    let source = argument(&other[1], "source").unwrap();
+    assert_eq!(source, "modules.example.org/acme/vpc/aws");
+}
+
+#[test]
+fn no_host_block_is_offered_for_a_host_with_other_services() {
+    let page = pages::module_of(&fixtures::site(), "app.terraform.io/acme/vpc/aws");
+    let blocks = blocks_of(&page);
+    assert!(
+        !blocks.iter().any(|it| it.contains("host \"")),
+        "{blocks:?}"
+    );
+    assert!(page.contains("remote state"), "{page}");
+}
+
+#[test]
 fn a_revoked_version_has_no_snippet() {
     let blocks = blocks("provider-revoked");
     assert!(!blocks.iter().any(|it| it.contains("required_providers")));

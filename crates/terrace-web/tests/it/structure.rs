@@ -2,10 +2,14 @@
 
 use std::collections::BTreeSet;
 
+use serde_json::json;
 use terrace_core::documentation::DocumentationKind;
 use terrace_core::search::SearchKind;
 use terrace_web::Site;
-use terrace_web::pages::{Release, Searched, Start, module, search, start};
+use terrace_web::comparison::{Comparison, modules};
+use terrace_web::pages::{
+    ComparedVersions, Release, Searched, Start, comparison, module, search, start,
+};
 
 use crate::html::Html;
 use crate::{fixtures, pages};
@@ -115,6 +119,7 @@ fn the_form_of_a_search_has_every_kind_of_result_and_the_chosen_one() {
             query: "a",
             kind,
             namespace: "",
+            is_continued: false,
             results: None,
             error: None,
         };
@@ -188,4 +193,40 @@ fn the_mark_of_a_job_names_the_host_that_vouches_for_it() {
         marks(&page(&site)),
         ["Published by a job of token.actions.githubusercontent.com"]
     );
+}
+
+#[test]
+fn a_comparison_is_reduced_to_what_may_break_and_claims_nothing_about_names_alone() {
+    let package = fixtures::package("acme/vpc/aws");
+    let versions = fixtures::versions(&["2.0.0", "1.0.0"]);
+    let view = |name: &str| {
+        let root = json!({ "inputs": [{ "name": name, "default": "1" }] });
+        fixtures::parsed(json!({ "root": root, "submodules": [], "examples": [] }))
+    };
+    let page = |differences: &Comparison, is_only_breaking| {
+        let compared = ComparedVersions {
+            from: &versions[1].version,
+            to: &versions[0].version,
+            comparison: Some(differences),
+            is_only_breaking,
+        };
+        comparison(&fixtures::site(), &package, &versions, Some(&compared))
+    };
+    let changed = modules(&view("gone"), &view("added"));
+    let (all, breaking) = (page(&changed, false), page(&changed, true));
+    for link in ["1.0.0#page-input-gone", "2.0.0#page-input-added"] {
+        assert!(all.contains(link), "{all}");
+    }
+    assert!(all.contains("1.0.0...2.0.0?only=breaking"), "{all}");
+    assert!(
+        breaking.contains("gone") && !breaking.contains("added</"),
+        "{breaking}"
+    );
+
+    let claim = "needs a change of configurations";
+    let mut harmless = changed;
+    harmless.sections[0].changes.retain(|it| !it.is_breaking);
+    assert!(page(&harmless, false).contains(claim));
+    harmless.compares_names = true;
+    assert!(!page(&harmless, false).contains(claim));
 }

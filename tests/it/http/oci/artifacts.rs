@@ -2,21 +2,17 @@
 
 use serde_json::{Value, json};
 
+use super::NOTHING;
 use crate::support::fixtures::{sha256, tar_gz_of};
+use crate::support::pushed::code;
+use crate::support::registry::Sent;
 use crate::support::{MirrorFixture, ModuleFixture, ProviderFixture, Registry, Response};
 
 const INDEX: &str = "application/vnd.oci.image.index.v1+json";
 const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
 
-fn code(response: &Response) -> Value {
-    response.json()["errors"][0]["code"].clone()
-}
-
 fn tags(registry: &Registry, repository: &str) -> Vec<String> {
-    let json = registry
-        .get(&format!("/v2/{repository}/tags/list"))
-        .expect(200)
-        .json();
+    let json = registry.read(&format!("/v2/{repository}/tags/list"));
     serde_json::from_value(json["tags"].clone()).unwrap()
 }
 
@@ -102,20 +98,7 @@ fn assert_installable(registry: &Registry, repository: &str, provider: &Provider
 }
 
 #[test]
-fn the_base_answers_without_a_token_6_1() {
-    let registry = Registry::start();
-    for path in ["/v2/", "/v2"] {
-        let response = registry.get(path).expect(200);
-        assert_eq!(
-            response.header("docker-distribution-api-version"),
-            Some("registry/2.0")
-        );
-        registry.head(path).expect(200);
-    }
-}
-
-#[test]
-fn a_hosted_provider_is_an_artifact_under_its_short_and_its_long_name_6_5_6_6() {
+fn a_provider_is_an_artifact_under_each_of_its_names_6_5_6_6() {
     let registry = Registry::start();
     let provider = ProviderFixture::new("1.2.0+build.5");
     provider.publish(&registry);
@@ -123,15 +106,10 @@ fn a_hosted_provider_is_an_artifact_under_its_short_and_its_long_name_6_5_6_6() 
     assert_installable(&registry, &format!("providers/{name}"), &provider);
     let long = format!("providers/{}/{name}", registry.hostname());
     assert_installable(&registry, &long, &provider);
-}
-
-#[test]
-fn a_mirrored_provider_is_an_artifact_6_6() {
-    let registry = Registry::start();
-    let fixture = MirrorFixture::new("1.0.0");
-    fixture.publish(&registry);
-    let repository = format!("providers/{}", fixture.address());
-    assert_installable(&registry, &repository, &fixture.origin);
+    let mirrored = MirrorFixture::new("1.0.0");
+    mirrored.publish(&registry);
+    let repository = format!("providers/{}", mirrored.address());
+    assert_installable(&registry, &repository, &mirrored.origin);
 }
 
 #[test]
@@ -145,6 +123,13 @@ fn a_module_is_an_artifact_6_7() {
     assert_eq!(media_type, MANIFEST);
     assert_eq!(found["artifactType"], "application/vnd.opentofu.modulepkg");
     assert_eq!(layer(&registry, &repository, &found), module.archive);
+    let config = found["config"]["digest"].as_str().unwrap();
+    let config = registry.get(&format!("/v2/{repository}/blobs/{config}"));
+    assert_eq!(config.expect(200).text(), "{}");
+    let path = format!("/v2/{repository}/manifests/1.0.0");
+    let etag = registry.head(&path).header("etag").unwrap().to_owned();
+    let again = Sent::new("GET", &path).header("if-none-match", &etag);
+    registry.send(&again).expect(304);
 }
 
 /// OpenTofu accepts only zips.
@@ -160,27 +145,6 @@ fn a_module_that_is_not_a_zip_has_no_artifact() {
         .get(&format!("/v2/{repository}/manifests/1.0.0"))
         .expect(404);
     assert_eq!(code(&missing), "MANIFEST_UNKNOWN");
-}
-
-#[test]
-fn the_config_of_a_manifest_can_be_fetched() {
-    let registry = Registry::start();
-    let provider = ProviderFixture::new("1.0.0");
-    provider.publish(&registry);
-    let repository = format!("providers/{}/widget", provider.namespace);
-    let (_, index) = resolve(&registry, &repository, "1.0.0");
-    let digest = index["manifests"][0]["digest"].as_str().unwrap();
-    let config = manifest(&registry, &repository, digest).json()["config"].clone();
-    let path = format!(
-        "/v2/{repository}/blobs/{}",
-        config["digest"].as_str().unwrap()
-    );
-    let found = registry.get(&path).expect(200);
-    assert_eq!(format!("sha256:{}", sha256(&found.body)), config["digest"]);
-    assert_eq!(
-        registry.head(&path).expect(200).header("content-length"),
-        Some("2")
-    );
 }
 
 #[test]
@@ -222,127 +186,65 @@ fn tags_are_listed_in_pages_on_request_6_3() {
 }
 
 #[test]
-fn an_unknown_repository_is_404_name_unknown_so_that_clients_look_elsewhere_6_4() {
+fn the_base_and_the_list_of_referrers_answer_without_a_token_6_1_11_7() {
     let registry = Registry::start();
-    for repository in [
-        "providers/nobody/nothing",
-        "providers/registry.example.com/nobody/nothing",
-        "modules/nobody/nothing/aws",
-        "anything",
-        "some/other/repository",
-        "providers/acme/widget/with/more",
-    ] {
-        let missing = registry
-            .get(&format!("/v2/{repository}/tags/list"))
-            .expect(404);
-        assert_eq!(code(&missing), "NAME_UNKNOWN", "{repository}");
-        assert_eq!(missing.header("cache-control"), Some("no-store"));
+    for path in ["/v2/", "/v2"] {
+        let response = registry.get(path).expect(200);
+        let version = response.header("docker-distribution-api-version");
+        assert_eq!(version, Some("registry/2.0"));
+        registry.head(path).expect(200);
     }
-    for repository in [
-        "Providers/acme/widget",
-        "providers//widget",
-        "a..b",
-        "-a/b",
-        "a___b",
-    ] {
-        let missing = registry
-            .get(&format!("/v2/{repository}/tags/list"))
-            .expect(404);
-        assert_eq!(code(&missing), "NAME_INVALID", "{repository}");
-    }
+    let response = registry.get(&format!("/v2/providers/acme/widget/referrers/{NOTHING}"));
+    assert_eq!(response.found()["manifests"], json!([]));
 }
 
+/// Clients look elsewhere after `NAME_UNKNOWN`.
 #[test]
-fn a_missing_part_of_a_repository_has_the_error_code_of_its_kind() {
+fn an_error_has_the_code_of_its_kind_6_4() {
     let registry = Registry::start();
     let provider = ProviderFixture::new("1.0.0");
     provider.publish(&registry);
-    let repository = format!("providers/{}/widget", provider.namespace);
-    let nothing = format!("sha256:{}", "0".repeat(64));
+    let own = format!("providers/{}/widget", provider.namespace);
     let zip = format!("sha256:{}", sha256(&provider.packages[0].3));
-    let (_, index) = resolve(&registry, &repository, "1.0.0");
+    let index = resolve(&registry, &own, "1.0.0").1;
     let target = index["manifests"][0]["digest"].as_str().unwrap();
-    for (path, wanted) in [
-        (format!("manifests/{nothing}"), "MANIFEST_UNKNOWN"),
-        (format!("manifests/{zip}"), "MANIFEST_UNKNOWN"),
-        ("manifests/9.9.9".to_owned(), "MANIFEST_UNKNOWN"),
-        ("manifests/latest".to_owned(), "MANIFEST_UNKNOWN"),
-        ("manifests/v1.0.0".to_owned(), "MANIFEST_UNKNOWN"),
-        ("manifests/1.0".to_owned(), "MANIFEST_UNKNOWN"),
-        (format!("blobs/{nothing}"), "BLOB_UNKNOWN"),
-        (format!("blobs/{target}"), "BLOB_UNKNOWN"),
-    ] {
-        let missing = registry
-            .get(&format!("/v2/{repository}/{path}"))
-            .expect(404);
-        assert_eq!(code(&missing), wanted, "{path}");
-        registry
-            .head(&format!("/v2/{repository}/{path}"))
-            .expect(404);
-    }
     // A zip of one repository is not available in another.
-    let other = ModuleFixture::new("1.0.0");
-    other.publish(&registry);
-    let missing = registry
-        .get(&format!("/v2/modules/{}/blobs/{zip}", other.address))
-        .expect(404);
-    assert_eq!(code(&missing), "BLOB_UNKNOWN");
-}
-
-#[test]
-fn a_malformed_digest_is_400_digest_invalid() {
-    let registry = Registry::start();
-    for digest in [
-        "sha256:",
-        "sha256:0",
-        &format!("sha256:{}", "A".repeat(64)),
-        &format!("sha256:{}", "g".repeat(64)),
-        &format!("sha512:{}", "0".repeat(128)),
-        &format!("md5:{}", "0".repeat(32)),
+    let module = ModuleFixture::new("1.0.0");
+    module.publish(&registry);
+    let elsewhere = format!("modules/{}/blobs/{zip}", module.address);
+    for (path, status, expected) in [
+        ("providers/nobody/nothing/tags/list", 404, "NAME_UNKNOWN"),
+        ("modules/nobody/nothing/aws/tags/list", 404, "NAME_UNKNOWN"),
+        ("some/other/repository/tags/list", 404, "NAME_UNKNOWN"),
+        ("Providers/acme/widget/tags/list", 404, "NAME_INVALID"),
+        ("a..b/tags/list", 404, "NAME_INVALID"),
+        (
+            &format!("{own}/manifests/{NOTHING}"),
+            404,
+            "MANIFEST_UNKNOWN",
+        ),
+        (&format!("{own}/manifests/{zip}"), 404, "MANIFEST_UNKNOWN"),
+        (&format!("{own}/manifests/9.9.9"), 404, "MANIFEST_UNKNOWN"),
+        (&format!("{own}/manifests/latest"), 404, "MANIFEST_UNKNOWN"),
+        (&format!("{own}/manifests/1.0"), 404, "MANIFEST_UNKNOWN"),
+        (&format!("{own}/blobs/{NOTHING}"), 404, "BLOB_UNKNOWN"),
+        (&format!("{own}/blobs/{target}"), 404, "BLOB_UNKNOWN"),
+        (&elsewhere, 404, "BLOB_UNKNOWN"),
+        (&format!("{own}/manifests/sha256:0"), 400, "DIGEST_INVALID"),
+        (
+            &format!("{own}/blobs/md5:{}", "0".repeat(32)),
+            400,
+            "DIGEST_INVALID",
+        ),
+        ("_catalog?n=1000", 404, "UNSUPPORTED"),
     ] {
-        for kind in ["manifests", "blobs"] {
-            let refused = registry
-                .get(&format!("/v2/providers/acme/widget/{kind}/{digest}"))
-                .expect(400);
-            assert_eq!(code(&refused), "DIGEST_INVALID", "{kind}/{digest}");
-        }
-    }
-}
-
-#[test]
-fn every_error_has_a_code() {
-    let registry = Registry::start();
-    for path in ["/v2/a", &format!("/v2/{}tags/list", "a/".repeat(600))] {
-        let response = registry.get(path);
-        assert!(code(&response).is_string(), "{}", response.text());
-    }
-}
-
-#[test]
-fn the_catalog_is_404_unsupported_with_the_alternative() {
-    let registry = Registry::start();
-    for path in ["/v2/_catalog", "/v2/_catalog?n=1000"] {
-        let refused = registry.get(path).expect(404);
-        assert_eq!(code(&refused), "UNSUPPORTED", "{path}");
-        assert!(refused.text().contains("/tags/list"), "{}", refused.text());
-        assert_eq!(registry.head(path).expect(404).text(), "");
+        let refused = registry.get(&format!("/v2/{path}")).expect(status);
+        assert_eq!(code(&refused), expected, "{path}");
+        assert_eq!(refused.header("cache-control"), Some("no-store"));
+        registry.head(&format!("/v2/{path}")).expect(status);
     }
     let refused = registry.admin("POST", "/v2/_catalog", Some(b"{}"));
-    let refused = refused.expect(405);
-    assert_eq!(refused.header("allow"), Some("GET, HEAD"));
-    assert_eq!(code(&refused), "UNSUPPORTED");
-}
-
-#[test]
-fn a_published_manifest_has_no_referrers_11_7() {
-    let registry = Registry::start();
-    let path = format!(
-        "/v2/providers/acme/widget/referrers/sha256:{}",
-        "0".repeat(64)
-    );
-    let response = registry.get(&path).expect(200);
-    assert_eq!(response.header("content-type"), Some(INDEX));
-    assert_eq!(response.json()["manifests"], json!([]));
+    assert_eq!(refused.expect(405).header("allow"), Some("GET, HEAD"));
 }
 
 #[test]
@@ -360,15 +262,4 @@ fn a_repository_of_a_published_package_rejects_pushes() {
         let refused = registry.admin(method, &target, Some(b"{}")).expect(405);
         assert_eq!(code(&refused), "UNSUPPORTED", "{method} {path}");
     }
-}
-
-#[test]
-fn an_unchanged_manifest_is_304() {
-    let registry = Registry::start();
-    let module = ModuleFixture::new("1.0.0");
-    module.publish(&registry);
-    let path = format!("/v2/modules/{}/manifests/1.0.0", module.address);
-    let etag = registry.head(&path).header("etag").unwrap().to_owned();
-    let sent = crate::support::registry::Sent::new("GET", &path).header("if-none-match", &etag);
-    registry.send(&sent).expect(304);
 }

@@ -5,9 +5,9 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::{NOTHING, pull};
+use crate::support::Registry;
 use crate::support::pushed::{MANIFEST, Pushed, code, digest};
 use crate::support::registry::{Response, Sent, unique};
-use crate::support::{ModuleFixture, Registry};
 
 fn sha512(bytes: &[u8]) -> String {
     use sha2::Digest as _;
@@ -77,6 +77,8 @@ fn a_blob_is_pushed_by_one_post() {
     let sent = pushed.request("POST", &post).unsized_body(other.clone());
     registry.send(&sent).expect(201);
     assert_blob(&pushed, &other);
+    assert_eq!(pushed.blob(b""), digest(b""));
+    assert_blob(&pushed, b"");
 }
 
 #[test]
@@ -144,14 +146,6 @@ fn a_blob_is_pushed_in_chunks_whose_length_may_be_unknown() {
 }
 
 #[test]
-fn an_empty_blob_is_accepted() {
-    let registry = Registry::start();
-    let pushed = Pushed::new(&registry);
-    assert_eq!(pushed.blob(b""), digest(b""));
-    assert_blob(&pushed, b"");
-}
-
-#[test]
 fn a_blob_with_a_wrong_digest_is_not_stored() {
     let registry = Registry::start();
     let pushed = Pushed::new(&registry);
@@ -162,13 +156,7 @@ fn a_blob_with_a_wrong_digest_is_not_stored() {
     let refused = registry.send(&sent.body(bytes.clone())).expect(400);
     assert_eq!(code(&refused), "DIGEST_INVALID");
     pushed.head(&format!("blobs/{wrong}")).expect(404);
-    for query in [
-        "",
-        "?digest=",
-        "?digest=sha256:00",
-        "?digest=md5:00",
-        "?digest=%zz",
-    ] {
+    for query in ["", "?digest=sha256:00", "?digest=md5:00"] {
         let location = pushed.begin();
         let sent = pushed.request("PUT", &format!("{location}{query}"));
         let refused = registry.send(&sent.body(bytes.clone())).expect(400);
@@ -223,10 +211,7 @@ fn a_mount_of_an_unavailable_blob_starts_an_upload_11_5() {
         format!("{digest}&from=nobody/nothing"),
         format!("{digest}&from=providers/acme/widget"),
         NOTHING.to_owned(),
-        // Digests that no blob can have.
-        String::new(),
         format!("sha256:00&from={source}"),
-        format!("sha384:{}&from={source}", "0".repeat(96)),
     ] {
         let begun = mount(query).expect(202);
         assert!(begun.header("location").unwrap().contains("/uploads/"));
@@ -238,25 +223,6 @@ fn a_mount_of_an_unavailable_blob_starts_an_upload_11_5() {
     to.head(&format!("blobs/{digest}")).expect(404);
     mount(digest).expect(201);
     assert_blob(&to, &bytes);
-}
-
-#[test]
-fn a_blob_of_a_published_release_is_mounted_11_5() {
-    let registry = Registry::start();
-    let pushed = Pushed::new(&registry);
-    let module = ModuleFixture::new("1.0.0");
-    module.publish(&registry);
-    let mount = |bytes: &[u8]| {
-        let query = format!("mount={}&from=modules/{}", digest(bytes), module.address);
-        let sent = pushed.request("POST", &format!("blobs/uploads/?{query}"));
-        registry.send(&sent.body(b""))
-    };
-    for bytes in [&module.archive[..], b"{}"] {
-        mount(bytes).expect(201);
-        assert_blob(&pushed, bytes);
-    }
-    let begun = mount(unique("another").as_bytes()).expect(202);
-    assert!(begun.header("location").unwrap().contains("/uploads/"));
 }
 
 #[test]

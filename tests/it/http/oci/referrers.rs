@@ -22,7 +22,7 @@ fn the_referrers_of_a_manifest_are_listed_and_filtered_11_7() {
     let second = pushed.artifact("second", b"layer", more("application/vnd.b+json"));
     let created = pushed.put_manifest("again", MANIFEST, &second).expect(201);
     assert_eq!(created.header("oci-subject"), subject["digest"].as_str());
-    let mut found = pushed.get(&path).expect(200).json()["manifests"].clone();
+    let mut found = pushed.get(&path).found()["manifests"].clone();
     let found = found.as_array_mut().unwrap();
     assert_eq!(found.len(), 2);
     found.sort_by_key(|it| it["artifactType"].as_str().unwrap().to_owned());
@@ -46,7 +46,7 @@ fn the_referrers_of_a_manifest_are_listed_and_filtered_11_7() {
     }
     let gone = format!("manifests/{}", digest(first.as_bytes()));
     pushed.send("DELETE", &gone).expect(202);
-    let left = pushed.get(&path).expect(200).json();
+    let left = pushed.get(&path).found();
     assert_eq!(left["manifests"].as_array().unwrap().len(), 1);
     pushed.get("referrers/latest").expect(400);
 }

@@ -34,28 +34,14 @@ fn an_address_with_an_invalid_part_shows_a_browser_the_value_and_the_rule() {
             text.contains(value) && text.contains(rule),
             "{path}: {text}"
         );
+        let sent = Sent::new("GET", path).header("accept", "*/*");
+        let errors = registry.send(&sent).expect(404).errors();
+        assert!(errors.contains(value), "{path}: {errors}");
+        assert!(errors.contains(rule), "{path}: {errors}");
     }
-}
-
-#[test]
-fn an_address_with_an_invalid_part_is_answered_with_json_to_other_clients() {
-    let registry = Registry::start();
-    for [path, value, rule] in INVALID {
-        for accept in ["*/*", "application/json", ""] {
-            let sent = Sent::new("GET", path).header("accept", accept);
-            let errors = registry.send(&sent).expect(404).errors();
-            assert!(errors.contains(value), "{path}: {errors}");
-            assert!(errors.contains(rule), "{path}: {errors}");
-        }
-    }
-}
-
-#[test]
-fn an_invalid_address_of_a_protocol_is_answered_with_json_to_a_browser() {
-    let registry = Registry::start();
+    // An address of a protocol is answered with JSON to a browser as well.
     for path in [
         "/v1/modules/ACME!/x/y/versions",
-        "/v1/providers/a/b/not-a-version/download/linux/amd64",
         "/api/v1/providers/a/b/not-a-version",
         "/mirror/a.b/ACME!/x/index.json",
     ] {

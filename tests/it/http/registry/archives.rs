@@ -1,5 +1,6 @@
 //! Worker-signed archive URLs. In presigned mode these tests exercise the bucket's own check.
 
+use crate::support::fixtures::sha256;
 use crate::support::registry::Sent;
 use crate::support::{ProviderFixture, Registry};
 
@@ -64,33 +65,18 @@ fn a_worker_signed_url_ignores_a_token_2_2_6() {
 }
 
 #[test]
-fn a_url_opens_no_other_object() {
-    let registry = Registry::start();
-    let (mine, url) = download_url(&registry, "1.0.0");
-    let digest = crate::support::fixtures::sha256(&mine.packages[0].3);
-    let other = crate::support::fixtures::sha256(&mine.packages[1].3);
-    registry.get(&url.replace(&digest, &other)).expect(403);
-}
-
-#[test]
-fn a_download_url_does_not_upload() {
+fn a_url_opens_no_other_object_and_serves_no_other_method() {
     let registry = Registry::start();
     let (fixture, url) = download_url(&registry, "1.0.0");
+    let [mine, other] = [0, 1].map(|at| sha256(&fixture.packages[at].3));
+    registry.get(&url.replace(&mine, &other)).expect(403);
     let put = Sent::new("PUT", &url).body(fixture.packages[0].3.clone());
     registry.send(&put).expect(403);
-}
-
-#[test]
-fn an_upload_url_does_not_download() {
-    let (registry, fixture) = (Registry::start(), ProviderFixture::new("1.0.0"));
-    fixture.add_key(&registry);
-    let answer = fixture.put(&registry).json();
-    let url = answer["missing"][0]["upload"]["url"]
-        .as_str()
-        .unwrap()
-        .to_owned();
-    fixture.upload(&registry);
-    registry.get(&url).expect(403);
+    let next = ProviderFixture::of(&fixture.namespace, "widget", "1.0.1");
+    let answer = next.put(&registry).expect(202).json();
+    let upload = &answer["missing"][0]["upload"]["url"];
+    next.upload(&registry);
+    registry.get(upload.as_str().unwrap()).expect(403);
 }
 
 #[test]
@@ -118,5 +104,8 @@ fn an_archive_is_served_with_its_type_and_is_not_cached() {
     assert_eq!(response.header("content-type"), Some("application/zip"));
     if !registry.is_presigned() {
         assert_eq!(response.header("cache-control"), Some("no-store"));
+        // No browser runs it on the hostname of the registry.
+        let policy = response.header("content-security-policy");
+        assert_eq!(policy, Some("sandbox; default-src 'none'"));
     }
 }

@@ -4,15 +4,14 @@ use serde_json::{Value, json};
 
 use crate::support::memory::Memory;
 use crate::support::registry::{Response, Sent};
-use crate::support::tokens::{create, post, revoke};
+use crate::support::tokens::{create, revoke};
 use crate::support::{ModuleFixture, ProviderFixture, Registry};
 
 const TOKENS: &str = "/admin/v1/tokens";
 
 /// A registry, and the token of an administrator of `acme`.
 fn delegated() -> (Memory, Registry, String) {
-    let memory = Memory::new();
-    let registry = Registry::in_memory(&memory, &[("TERRACE_ACCESS", "private")]);
+    let (memory, registry) = Registry::with_memory(&[("TERRACE_ACCESS", "private")]);
     let admin = create(&registry, &["admin:acme"], None).1;
     (memory, registry, admin)
 }
@@ -43,8 +42,7 @@ fn an_administrator_of_a_namespace_grants_at_most_its_own_scopes() {
         vec!["publish:registry.example.com/acme"],
         vec!["publish:acme", "read:globex"],
     ] {
-        let refused = ask(&registry, &admin, &scopes).expect(403);
-        assert!(refused.errors().contains("the token has admin:acme"));
+        ask(&registry, &admin, &scopes).refuses(403, "the token has admin:acme");
     }
     assert_eq!(memory.keys(), before);
     // A publisher creates none.
@@ -64,14 +62,14 @@ fn an_administrator_of_a_namespace_sees_only_tokens_that_its_scopes_cover() {
     ] {
         create(&registry, scopes, None);
     }
-    let listed = registry.get_as(&admin, TOKENS).expect(200).json();
+    let listed = registry.get_as(&admin, TOKENS).found();
     let scopes = listed["tokens"].as_array().unwrap().iter();
     let mut scopes: Vec<_> = scopes.map(|it| it["scopes"][0].as_str().unwrap()).collect();
     scopes.sort_unstable();
     assert_eq!(scopes, ["admin:acme", "publish:acme"]);
     let path = format!("{TOKENS}/{own}");
     send(&registry, &admin, "DELETE", &path, &json!({})).expect(200);
-    let own = registry.get_as(&admin, TOKENS).expect(200).json();
+    let own = registry.get_as(&admin, TOKENS).found();
     let is_revoked = |it: &Value| it["revoked"].is_string();
     assert!(own["tokens"].as_array().unwrap().iter().any(is_revoked));
 }
@@ -132,48 +130,22 @@ fn a_revoked_administrator_of_a_namespace_manages_nothing() {
 }
 
 #[test]
-fn a_page_of_tokens_names_no_token_that_its_reader_may_not_see() {
-    let (_, registry, admin) = delegated();
-    let mut hidden = Vec::new();
-    let mut own = 1;
-    for number in 0..260 {
-        match number % 3 {
-            0 => {
-                create(&registry, &["publish:acme"], None);
-                own += 1;
-            }
-            _ => hidden.push(create(&registry, &["publish:globex"], None).0),
-        }
-    }
-    let (mut after, mut seen, mut pages) = (String::new(), Vec::new(), 0);
-    loop {
-        let path = format!("{TOKENS}?after={after}");
-        let page = registry.get_as(&admin, &path).expect(200);
-        let text = page.text();
-        assert!(hidden.iter().all(|id| !text.contains(id)), "{text}");
-        let page = page.json();
-        let ids = page["tokens"].as_array().unwrap().iter();
-        seen.extend(ids.map(|it| it["id"].as_str().unwrap().to_owned()));
-        pages += 1;
-        match page["next"].as_str() {
-            Some(next) => after = next.to_owned(),
-            None => break,
-        }
-    }
-    assert!(pages > 1 && pages < 10, "{pages}");
-    assert_eq!(seen.len(), own);
-    seen.dedup();
-    assert_eq!(seen.len(), own);
-}
-
-#[test]
 fn a_cursor_names_no_token_that_its_reader_may_not_see() {
     let (memory, registry, admin) = delegated();
-    let own = registry.get_as(&admin, TOKENS).expect(200).json();
-    let own = own["tokens"][0]["id"].as_str().unwrap().to_owned();
+    for _ in 0..40 {
+        create(&registry, &["publish:acme"], None);
+    }
+    let ids = |page: &Value| -> Vec<String> {
+        let tokens = page["tokens"].as_array().unwrap().iter();
+        tokens
+            .map(|it| it["id"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    let own = ids(&registry.get_as(&admin, TOKENS).found());
+    assert_eq!(own.len(), 41);
     let hidden: Vec<String> = (0..2_000_u64)
         .map(|number| format!("{:016x}", number.wrapping_mul(0x9e37_79b9_7f4a_7c15)))
-        .filter(|id| *id != own)
+        .filter(|id| !own.contains(id))
         .collect();
     let document = r#"{"name":"a test","scopes":"read:globex","created":1,"by":"root"}"#;
     for id in &hidden {
@@ -185,8 +157,7 @@ fn a_cursor_names_no_token_that_its_reader_may_not_see() {
         let page = registry.get_as(&admin, &path).expect(200);
         assert!(!hidden.iter().any(|id| page.text().contains(id)));
         let page = page.json();
-        let ids = page["tokens"].as_array().unwrap().iter();
-        seen.extend(ids.map(|it| it["id"].as_str().unwrap().to_owned()));
+        seen.extend(ids(&page));
         pages += 1;
         match page["next"].as_str() {
             Some(next) => after = next.to_owned(),
@@ -194,7 +165,7 @@ fn a_cursor_names_no_token_that_its_reader_may_not_see() {
         }
     }
     assert!((3..20).contains(&pages), "{pages}");
-    assert_eq!(seen, [own]);
+    assert_eq!(seen, own);
 }
 
 #[test]
@@ -231,28 +202,4 @@ fn an_administrator_of_a_namespace_manages_its_packages_and_keys_and_no_others()
     let read = |namespace| format!("/v1/providers/{namespace}/widget/versions");
     registry.get_as(&admin, &read(own)).expect(200);
     registry.get_as(&admin, &read(other)).expect(404);
-}
-
-#[test]
-fn a_registry_is_administered_by_no_administrator_of_a_namespace() {
-    let (_, registry, admin) = delegated();
-    for (method, path) in [
-        ("GET", "/admin/v1/audit"),
-        ("GET", "/admin/v1/facts"),
-        ("GET", "/admin/v1/documentation"),
-        ("GET", "/admin/v1/archives"),
-        ("POST", "/admin/v1/reindex"),
-        ("POST", "/admin/v1/verify"),
-        ("POST", "/admin/v1/garbage"),
-        ("POST", "/admin/v1/erasures"),
-    ] {
-        let refused = send(&registry, &admin, method, path, &json!({})).expect(403);
-        let scopes = match method {
-            "GET" if path != "/admin/v1/documentation" => "backup or admin",
-            _ => "admin",
-        };
-        let message = format!("requires the scope {scopes};");
-        assert!(refused.errors().contains(&message), "{path}");
-    }
-    post(&registry, "/admin/v1/reindex", &json!({})).expect(200);
 }

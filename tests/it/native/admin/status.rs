@@ -16,8 +16,7 @@ fn set_state(registry: &Registry, fixture: &ModuleFixture, version: &str, state:
 
 /// Publishes a module with two versions; the tests set the status of the first.
 fn published() -> (Memory, Registry, ModuleFixture) {
-    let memory = Memory::new();
-    let registry = Registry::in_memory(&memory, &[]);
+    let (memory, registry) = Registry::with_memory(&[]);
     let fixture = ModuleFixture::new("1.0.0");
     fixture.publish(&registry);
     let namespace = fixture.address.split('/').next().unwrap();
@@ -108,15 +107,14 @@ fn two_statuses_set_concurrently_are_both_kept() {
     });
     set_state(&registry, &fixture, "1.0.0", "withdrawn").expect(200);
     let path = format!("/admin/v1/modules/{}/status", fixture.address);
-    let statuses = registry.admin("GET", &path, None).expect(200).json();
+    let statuses = registry.read_as_admin(&path);
     let states = ["1.0.0", "1.1.0"].map(|version| statuses["versions"][version]["state"].clone());
     assert_eq!(states, [json!("withdrawn"), json!("revoked")]);
 }
 
 #[test]
 fn a_revoked_key_also_revokes_releases_without_key_metadata_in_resumable_steps() {
-    let memory = Memory::new();
-    let registry = Registry::in_memory(&memory, &[]);
+    let (memory, registry) = Registry::with_memory(&[]);
     let first = ProviderFixture::of("acme", "widget", "1.0.0");
     first.publish(&registry);
     for minor in 1..45 {
@@ -132,20 +130,14 @@ fn a_revoked_key_also_revokes_releases_without_key_metadata_in_resumable_steps()
     let mut requests = 0;
     loop {
         requests += 1;
-        let answer = registry
-            .admin("PUT", &path, Some(body.as_bytes()))
-            .expect(200)
-            .json();
+        let answer = registry.admin("PUT", &path, Some(body.as_bytes())).found();
         match answer["next"].as_str() {
             Some(next) => path = format!("{}?after={next}", path.split('?').next().unwrap()),
             None => break,
         }
     }
     assert_eq!(requests, 2);
-    let list = registry
-        .get("/v1/providers/acme/widget/versions")
-        .expect(200)
-        .json();
+    let list = registry.read("/v1/providers/acme/widget/versions");
     assert_eq!(list["versions"], json!([]));
     for minor in [0, 44] {
         let path = format!("/v1/providers/acme/widget/1.{minor}.0/download/linux/amd64");
@@ -155,8 +147,7 @@ fn a_revoked_key_also_revokes_releases_without_key_metadata_in_resumable_steps()
 
 #[test]
 fn a_revoked_version_is_removed_from_its_pushed_repository_and_cannot_be_pushed_again() {
-    let memory = Memory::new();
-    let registry = Registry::in_memory(&memory, &[]);
+    let (memory, registry) = Registry::with_memory(&[]);
     let provider = PushedProvider::of("acme", "a zip");
     let index = provider.prepare(&registry);
     provider.tag(&registry, "1.0.0", &index).expect(201);
@@ -200,8 +191,7 @@ fn a_revoked_version_is_removed_from_its_pushed_repository_and_cannot_be_pushed_
 
 #[test]
 fn a_layer_with_urls_does_not_mirror_a_zip_of_another_repository() {
-    let memory = Memory::new();
-    let registry = Registry::in_memory(&memory, &[]);
+    let (_, registry) = Registry::with_memory(&[]);
     let theirs = PushedProvider::of("acme", "a secret");
     let secret = Pushed::of(&registry, "acme/private").blob(&theirs.zips[0].1);
     let repository = "opentofu-providers/evil/widget";
@@ -245,8 +235,7 @@ fn a_layer_with_urls_does_not_mirror_a_zip_of_another_repository() {
 
 #[test]
 fn a_status_set_again_returns_the_stored_one() {
-    let memory = Memory::new();
-    let registry = Registry::in_memory(&memory, &[]);
+    let (memory, registry) = Registry::with_memory(&[]);
     ModuleFixture::of("acme", "1.0.0").publish(&registry);
     let path = "/admin/v1/modules/acme/vpc/aws/1.0.0/status";
     let set = || set_status(&registry, path, "withdrawn").expect(200);
@@ -260,8 +249,7 @@ fn a_status_set_again_returns_the_stored_one() {
 /// A version with the platforms that GoReleaser builds by default has more than thirty indices.
 #[test]
 fn a_key_is_revoked_in_steps_that_a_worker_can_take() {
-    let memory = Memory::new();
-    let registry = Registry::in_memory(&memory, &[]);
+    let (memory, registry) = Registry::with_memory(&[]);
     let all = ["darwin", "freebsd", "linux", "windows"];
     for minor in 0..40 {
         let mut provider = ProviderFixture::of("acme", "widget", &format!("1.{minor}.0"));
@@ -285,10 +273,7 @@ fn a_key_is_revoked_in_steps_that_a_worker_can_take() {
     let mut path = key.clone();
     for _ in 0..10 {
         memory.forget_operations();
-        let answer = registry
-            .admin("PUT", &path, Some(body.as_bytes()))
-            .expect(200)
-            .json();
+        let answer = registry.admin("PUT", &path, Some(body.as_bytes())).found();
         let count = memory.operations().len();
         assert!(count < 700, "{count}");
         match answer["next"].as_str() {

@@ -14,7 +14,7 @@ const HIDDEN: [&str; 3] = [
 ];
 
 /// Requests whose answers could tell that there are hidden packages.
-const REQUESTS: [&str; 16] = [
+const REQUESTS: [&str; 20] = [
     "/api/v1/search?q=vpc",
     "/api/v1/search?q=vpc&limit=1",
     "/api/v1/search?q=vpc&limit=1&after=a0~modules/Secret/vpc/aws~",
@@ -22,6 +22,8 @@ const REQUESTS: [&str; 16] = [
     "/api/v1/search?q=vpc&namespace=secret",
     "/api/v1/search?q=vpc&namespace=secret.example.com/acme",
     "/api/v1/namespaces",
+    "/api/v1/search?q=secrat",
+    "/_names",
     "/api/v1/namespaces?limit=1",
     "/api/v1/namespaces/secret",
     "/v1/modules",
@@ -31,6 +33,8 @@ const REQUESTS: [&str; 16] = [
     "/v1/modules/Secret/vpc",
     "/v1/modules/search?q=vpc&limit=1",
     "/v1/providers",
+    "/api/v1/modules/acme/vpc/aws/used-by",
+    "/modules/acme/vpc/aws/used-by",
 ];
 
 fn registry(keys: &[&str]) -> Registry {

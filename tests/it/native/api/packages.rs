@@ -1,13 +1,15 @@
 //! Details of packages and versions.
 
-use serde_json::{Value, json};
+use serde_json::json;
 use terrace_base::time::UnixTime;
 use terrace_core::model::status::{ReleaseState, ReleaseStatus};
 use terrace_core::storage::key::IndexKey;
 
 use crate::support::described::{self, README};
+use crate::support::documented::document;
 use crate::support::memory::Memory;
 use crate::support::registry::Sent;
+use crate::support::statuses::{set_status, status_of};
 use crate::support::{MirrorFixture, ModuleFixture, ProviderFixture, Registry};
 
 const WIDGET: &str = "providers/hosted/acme/widget";
@@ -15,8 +17,7 @@ const VPC: &str = "modules/acme/vpc/aws";
 
 /// Returns a registry with two versions of a provider and of a module, and their descriptions.
 pub(in crate::native) fn published(vars: &[(&str, &str)]) -> (Memory, Registry) {
-    let memory = Memory::new();
-    let registry = Registry::in_memory(&memory, vars);
+    let (memory, registry) = Registry::with_memory(vars);
     for version in ["1.0.0", "1.1.0"] {
         ProviderFixture::of("acme", "widget", version).publish(&registry);
         ModuleFixture::of("acme", version).publish(&registry);
@@ -41,8 +42,6 @@ fn a_package_lists_its_versions_with_dates_and_statuses() {
     let (memory, registry) = published(&[]);
     revoke(&memory, WIDGET, "1.1.0");
     let response = registry.get("/api/v1/providers/acme/widget").expect(200);
-    let source = json!({ "url": "https://github.com/acme/code", "claimed": true });
-    assert_ne!(source, Value::Null);
     assert_eq!(
         response.json(),
         json!({
@@ -66,10 +65,7 @@ fn a_package_lists_its_versions_with_dates_and_statuses() {
 #[test]
 fn a_version_of_a_provider_has_its_platforms_with_hashes_and_its_signing_key() {
     let (_, registry) = published(&[]);
-    let details = registry
-        .get("/api/v1/providers/acme/widget/1.0.0")
-        .expect(200)
-        .json();
+    let details = registry.read("/api/v1/providers/acme/widget/1.0.0");
     let fixture = ProviderFixture::of("acme", "widget", "1.0.0");
     let description = fixture.description();
     let expected = description["packages"].as_array().unwrap();
@@ -101,10 +97,7 @@ fn a_version_of_a_provider_has_its_platforms_with_hashes_and_its_signing_key() {
 #[test]
 fn a_version_of_a_module_has_its_inputs_and_the_paths_of_files() {
     let (_, registry) = published(&[]);
-    let details = registry
-        .get("/api/v1/modules/acme/vpc/aws/1.0.0")
-        .expect(200)
-        .json();
+    let details = registry.read("/api/v1/modules/acme/vpc/aws/1.0.0");
     let module = &details["module"];
     assert_eq!(module["root"]["readme"], README);
     assert_eq!(module["root"]["inputs"][1]["default"], "{}");
@@ -117,8 +110,7 @@ fn a_version_of_a_module_has_its_inputs_and_the_paths_of_files() {
 
 #[test]
 fn a_mirrored_provider_is_named_by_its_hostname() {
-    let memory = Memory::new();
-    let registry = Registry::in_memory(&memory, &[]);
+    let (memory, registry) = Registry::with_memory(&[]);
     MirrorFixture::of(ProviderFixture::of("acme", "gadget", "1.0.0")).publish(&registry);
     described::describe(
         &memory,
@@ -126,7 +118,7 @@ fn a_mirrored_provider_is_named_by_its_hostname() {
         &["1.0.0"],
     );
     let path = "/api/v1/mirror/registry.example.com/acme/gadget";
-    let details = registry.get(&format!("{path}/1.0.0")).expect(200).json();
+    let details = registry.read(&format!("{path}/1.0.0"));
     assert_eq!(details["address"], "registry.example.com/acme/gadget");
     assert_eq!(details["path"], path);
     assert_eq!(details["platforms"].as_array().unwrap().len(), 2);
@@ -138,7 +130,7 @@ fn a_hosted_provider_under_the_registrys_own_hostname_is_the_same_package() {
     let (_, registry) = published(&[]);
     let [own, hosted] = ["mirror/registry.test", "providers"].map(|start| {
         let path = format!("/api/v1/{start}/acme/widget/1.0.0");
-        registry.get(&path).expect(200).json()
+        registry.read(&path)
     });
     assert_eq!(own, hosted);
 }
@@ -177,7 +169,7 @@ fn a_navigation_lists_the_documents_that_can_be_read() {
     let (_, registry) = published(&[]);
     for package in ["providers/acme/widget", "modules/acme/vpc/aws"] {
         let path = format!("/api/v1/{package}/1.0.0/docs");
-        let navigation = registry.get(&path).expect(200).json();
+        let navigation = registry.read(&path);
         let documents = navigation["documents"].as_array().unwrap();
         assert!(documents.len() > 1, "{navigation}");
         for document in documents {
@@ -187,7 +179,7 @@ fn a_navigation_lists_the_documents_that_can_be_read() {
         }
     }
     let path = "/api/v1/providers/acme/widget/1.0.0/docs";
-    let navigation = registry.get(path).expect(200).json();
+    let navigation = registry.read(path);
     assert_eq!(
         navigation["symbols"],
         json!([{ "kind": "resources", "name": "acme_widget", "path": format!("{path}/resources/widget") }])
@@ -272,10 +264,7 @@ fn a_revoked_version_is_described_without_platforms() {
     assert!(changed.status < 300, "{}", changed.text());
     described::describe(&memory, WIDGET, &["1.1.0", "1.0.0"]);
     revoke(&memory, WIDGET, "1.0.0");
-    let details = registry
-        .get("/api/v1/providers/acme/widget/1.0.0")
-        .expect(200)
-        .json();
+    let details = registry.read("/api/v1/providers/acme/widget/1.0.0");
     assert_eq!(details["status"]["state"], "revoked");
     assert_eq!(details.get("platforms"), None);
     registry.get("/v1/providers/acme/widget/1.0.0").expect(410);
@@ -286,10 +275,7 @@ fn a_revoked_version_is_described_without_platforms() {
 #[test]
 fn the_details_of_a_module_have_the_shape_of_the_public_registry() {
     let (_, registry) = published(&[]);
-    let details = registry
-        .get("/v1/modules/acme/vpc/aws/1.0.0")
-        .expect(200)
-        .json();
+    let details = registry.read("/v1/modules/acme/vpc/aws/1.0.0");
     let root = &details["root"];
     assert_eq!(details["id"], "acme/vpc/aws/1.0.0");
     assert_eq!(details["description"], "A virtual private cloud.");
@@ -326,10 +312,7 @@ fn the_details_of_a_module_have_the_shape_of_the_public_registry() {
 #[test]
 fn the_details_of_a_provider_have_the_shape_of_the_public_registry() {
     let (_, registry) = published(&[]);
-    let details = registry
-        .get("/v1/providers/acme/widget/1.0.0")
-        .expect(200)
-        .json();
+    let details = registry.read("/v1/providers/acme/widget/1.0.0");
     assert_eq!(details["id"], "acme/widget/1.0.0");
     assert_eq!(details["description"], "Widgets of Acme.");
     assert_eq!(details["published_at"], "2023-11-14T22:13:20Z");
@@ -352,22 +335,62 @@ fn an_undocumented_version_is_described() {
     let (memory, registry) = published(&[]);
     let text = r#"{"published_at":1700000000}"#;
     memory.put_index("modules/acme/vpc/aws/about/1.0.0", text);
-    let details = registry
-        .get("/v1/modules/acme/vpc/aws/1.0.0")
-        .expect(200)
-        .json();
+    let details = registry.read("/v1/modules/acme/vpc/aws/1.0.0");
     assert_eq!(details["root"]["empty"], true);
-    let details = registry
-        .get("/api/v1/modules/acme/vpc/aws/1.0.0")
-        .expect(200)
-        .json();
+    let details = registry.read("/api/v1/modules/acme/vpc/aws/1.0.0");
     assert_eq!(details["is_documented"], false);
-    let navigation = registry
-        .get("/api/v1/modules/acme/vpc/aws/1.0.0/docs")
-        .expect(200)
-        .json();
+    let navigation = registry.read("/api/v1/modules/acme/vpc/aws/1.0.0/docs");
     assert_eq!(navigation["documents"], json!([]));
     registry
         .get("/api/v1/modules/acme/vpc/aws/1.0.0/docs/readme")
         .expect(404);
+}
+
+#[test]
+fn a_package_is_used_by_the_modules_whose_newest_installable_version_calls_it() {
+    let (memory, registry) = Registry::with_memory(&[("TERRACE_HOSTNAMES", "modules.example.com")]);
+    let calling = |namespace: &str, source: &str| {
+        let calls = json!([{ "name": "x", "source": source }]);
+        let providers = json!([{ "name": "aws", "source": "hashicorp/aws" }]);
+        let root = json!({ "calls": calls, "providers": providers });
+        let head = json!({ "schema": 1, "contents": { "module": { "root": root } } });
+        let package = format!("modules/{namespace}/vpc/aws");
+        document(&memory, &package, "1.0.0", &head);
+        ModuleFixture::of(namespace, "1.0.0").publish(&registry);
+    };
+    calling("one", "registry.test/acme/vpc/aws//modules/x");
+    calling("two", "modules.example.com/acme/vpc/aws");
+    calling("three", "acme/vpc/aws");
+    registry.merge_catalog();
+    let users = |address: &str| {
+        let page = registry.read(&format!("/api/v1/{address}/used-by"));
+        let packages = page["packages"].as_array().unwrap().iter();
+        let namespaces = packages.map(|it| it["address"].as_str().unwrap().split('/').next());
+        namespaces
+            .map(|it| it.unwrap().to_owned())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(users("modules/acme/vpc/aws"), ["one", "two"]);
+    // After the first answer of a minute, the registry looks whether the catalogue is current.
+    memory.forget_operations();
+    users("modules/acme/vpc/aws");
+    assert_eq!(memory.operations(), ["KV get merged-catalog/1"]);
+    let aws = "mirror/registry.opentofu.org/hashicorp/aws";
+    assert_eq!(users(aws), ["one", "three", "two"]);
+    set_status(
+        &registry,
+        &status_of("modules/one/vpc/aws/1.0.0"),
+        "revoked",
+    )
+    .expect(200);
+    let body = json!({ "package": "three/vpc/aws", "version": "1.0.0", "reason": "a test" });
+    let erased = registry.admin(
+        "POST",
+        "/admin/v1/erasures",
+        Some(body.to_string().as_bytes()),
+    );
+    erased.expect(200);
+    registry.merge_catalog();
+    assert_eq!(users(aws), ["two"]);
+    assert_eq!(users("modules/acme/vpc/aws"), ["two"]);
 }

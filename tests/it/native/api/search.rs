@@ -6,7 +6,7 @@ use terrace_core::limits::MAX_OFFSET;
 use terrace_core::model::status::ReleaseState;
 
 use crate::support::Registry;
-use crate::support::described::{line, put_catalog, symbol};
+use crate::support::described::{card, line, put_catalog, symbol};
 use crate::support::memory::Memory;
 use crate::support::registry::Sent;
 use crate::support::tokens::{create, revoke};
@@ -22,6 +22,7 @@ fn filled(vars: &[(&str, &str)]) -> (Memory, Registry) {
             state: Some(ReleaseState::Deprecated),
             ..line("modules/acme/vpc-old/aws", "")
         },
+        line("modules/registry.example.com/other/dns/aws", "Names"),
         line("providers/hosted/acme/cloud", ""),
         line("providers/hosted/globex/vpc", ""),
         line("providers/registry.example.com/acme/vpc", ""),
@@ -34,8 +35,9 @@ fn filled(vars: &[(&str, &str)]) -> (Memory, Registry) {
 
 /// Writes the catalogue of one owner, and the merged one.
 fn put_catalog_of_one_owner(memory: &Memory, lines: &[CatalogLine]) {
-    memory.restore_index("catalog/acme", catalog(lines));
-    for (part, document) in (1..).zip(merged(lines, &[])) {
+    let cards: Vec<_> = lines.iter().cloned().map(card).collect();
+    memory.restore_index("catalog/acme", catalog(&cards));
+    for (part, document) in (1..).zip(merged(&cards, &[])) {
         memory.restore_index(&format!("merged-catalog/{part}"), document);
     }
 }
@@ -54,9 +56,9 @@ fn names(page: &Value) -> Vec<String> {
 const ALL: [&str; 7] = [
     "acme/vpc/aws",
     "acme/vpc/gcp",
+    "cloud_vpc",
     "globex/vpc",
     "registry.example.com/acme/vpc",
-    "cloud_vpc",
     "acme/network/aws",
     "acme/vpc-old/aws",
 ];
@@ -142,44 +144,32 @@ fn results_name_their_paths_and_the_places_of_words() {
         .get("/api/v1/search?q=cidr&limit=1")
         .expect(200)
         .json();
-    assert_eq!(
-        page["results"][0]["inputs"],
-        json!([["", "cidr", "_block"]])
-    );
+    assert_eq!(page["results"][0]["words"], json!(["cidr"]));
+    let page = registry.get("/api/v1/search?q=sybnets").expect(200).json();
+    assert_eq!(page, json!({ "results": [] }));
+    let page = registry.get("/api/v1/search?q=netwrk").expect(200).json();
+    assert_eq!(page, json!({ "results": [], "did_you_mean": "network" }));
 }
 
 #[test]
-fn a_client_that_follows_the_cursor_sees_each_result_once() {
-    let (_, registry) = filled(&[]);
-    let mut seen = Vec::new();
-    let mut after = String::new();
-    loop {
-        let path = format!("/api/v1/search?q=vpc&limit=2{after}");
-        let page = registry.get(&path).expect(200).json();
-        seen.extend(names(&page));
-        let Some(next) = page["next"].as_str() else {
-            break;
-        };
-        after = format!("&after={}", next.replace('/', "%2F"));
-    }
-    assert_eq!(seen, ALL);
+fn the_search_field_offers_the_packages_that_the_reader_may_see() {
+    let (_, registry) = filled(&[("TERRACE_ACCESS_EXCEPT", "acme")]);
+    let names = registry.get("/_names").expect(200);
+    assert_eq!(names.header("cache-control"), Some("private, no-cache"));
+    let expected = "/modules/registry.example.com/other/dns/aws\tNames\n/providers/globex/vpc\t\n\
+        /mirrored/registry.example.com/acme/vpc\t\n";
+    assert_eq!(names.text(), expected);
 }
 
 #[test]
-fn a_kind_selects_results() {
+fn a_mirrored_module_is_found_by_its_source_in_configurations() {
     let (_, registry) = filled(&[]);
-    for (kind, count) in [
-        ("module", 4),
-        ("provider", 2),
-        ("modules", 4),
-        ("providers", 2),
-        ("resource", 1),
-        ("resources", 1),
-        ("function", 0),
+    for source in [
+        "other/dns/aws",
+        "registry.terraform.io/other/dns/aws//modules/x",
     ] {
-        let path = format!("/api/v1/search?q=vpc&kind={kind}");
-        let page = registry.get(&path).expect(200).json();
-        assert_eq!(page["results"].as_array().unwrap().len(), count, "{kind}");
+        let page = registry.read(&format!("/api/v1/search?q={source}"));
+        assert_eq!(names(&page), ["registry.example.com/other/dns/aws"]);
     }
 }
 
@@ -210,6 +200,7 @@ fn namespaces_are_listed_with_their_packages() {
         view("acme", 4, 1),
         view("globex", 0, 1),
         view("registry.example.com/acme", 0, 1),
+        view("registry.example.com/other", 1, 0),
     ];
     assert_eq!(page, json!({ "namespaces": all }));
     let first = registry
@@ -347,17 +338,6 @@ fn the_last_position_names_no_next_page() {
 }
 
 #[test]
-fn modules_of_other_systems_take_no_places_in_a_search() {
-    let (_, registry) = filled(&[]);
-    let path = "/v1/modules/search?q=vpc&provider=gcp&limit=1";
-    let page = registry.get(path).expect(200).json();
-    assert_eq!(page["modules"][0]["id"], "acme/vpc/gcp/1.0.0");
-    assert_eq!(page["meta"].get("next_offset"), None);
-    let verified = registry.get(&format!("{path}&verified=true")).expect(200);
-    assert_eq!(verified.json()["modules"], json!([]));
-}
-
-#[test]
 fn a_parameter_that_a_list_does_not_have_changes_nothing() {
     let (_, registry) = filled(&[]);
     for path in [
@@ -409,30 +389,6 @@ fn too_many_anonymous_searches_are_429_and_tokens_pass() {
     registry
         .send(&Sent::new("GET", "/api/v1/search?q=a"))
         .expect(200);
-}
-
-#[test]
-fn a_search_of_a_namespace_counts_as_much_as_one_of_all() {
-    let (_, registry) = filled(&[("TERRACE_SEARCHES_A_MINUTE", "1")]);
-    let search = Sent::new("GET", "/api/v1/search?q=a&namespace=acme");
-    let search = search.header("cf-connecting-ip", "192.0.2.1");
-    registry.send(&search).expect(200);
-    registry.send(&search).expect(429);
-}
-
-#[test]
-fn a_search_with_a_token_is_not_limited_in_a_registry_with_private_parts() {
-    let vars = [
-        ("TERRACE_SEARCHES_A_MINUTE", "0"),
-        ("TERRACE_ACCESS_EXCEPT", "globex"),
-    ];
-    let (_, registry) = filled(&vars);
-    let (_, token) = create(&registry, &["read"], None);
-    let sent = Sent::new("GET", "/api/v1/search?q=vpc").header("cf-connecting-ip", "192.0.2.1");
-    registry.send(&sent).expect(429);
-    let page = registry.send(&sent.bearing(&token)).expect(200);
-    assert_eq!(names(&page.json()), ALL);
-    assert_eq!(page.header("cache-control"), Some("private, no-cache"));
 }
 
 #[test]

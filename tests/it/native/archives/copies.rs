@@ -36,9 +36,7 @@ impl Two {
     /// Erases all archives.
     fn erase_all(&self) -> Value {
         let body = json!({ "archives": self.archives(), "reason": "a leaked key" });
-        post(&self.registry, "/admin/v1/erasures", &body)
-            .expect(200)
-            .json()
+        post(&self.registry, "/admin/v1/erasures", &body).found()
     }
 }
 
@@ -168,12 +166,7 @@ fn an_erasure_waits_for_a_mark_that_another_request_may_remove() {
     let kept = json!({ "state": "kept", "since": two.memory.now_ms() / 1_000 });
     two.memory.put_object(&mark, kept.to_string().as_bytes());
     let body = json!({ "package": "acme/vpc/aws", "version": "1.0.0", "archives": [two.key()], "reason": "a leaked key" });
-    let refused = post(&two.registry, "/admin/v1/erasures", &body).expect(503);
-    assert!(
-        refused.errors().contains(&documentation),
-        "{}",
-        refused.errors()
-    );
+    post(&two.registry, "/admin/v1/erasures", &body).refuses(503, &documentation);
     two.memory.advance(2 * MARK_REMOVAL_SECONDS);
     two.erase();
     assert!(!two.memory.keys().contains(&documentation));
@@ -292,7 +285,7 @@ fn the_doctor_states_whether_the_second_bucket_keeps_versions() {
     let two = Two::copied(&S3);
     let stated = || {
         let doctor = two.registry.admin("GET", "/admin/v1/doctor", None);
-        doctor.expect(200).json()["failover"]["keeps_versions"].clone()
+        doctor.found()["failover"]["keeps_versions"].clone()
     };
     assert_eq!(stated(), false);
     two.memory.enable_versioning();

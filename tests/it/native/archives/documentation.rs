@@ -6,39 +6,34 @@ use terrace_core::maintenance::garbage::FENCE_SECONDS;
 use terrace_core::maintenance::garbage::GARBAGE_SECONDS;
 use terrace_core::storage::documentation::DOCUMENTATION_REMOVAL_SECONDS;
 
+use crate::support::ModuleFixture;
+use crate::support::cases::in_both_outcomes;
 use crate::support::chain;
 use crate::support::documentation::{Documentation, path_of};
 use crate::support::faults::{Failure, Operations, When};
 use crate::support::fixtures::{sha256, upload};
 use crate::support::memory::Memory;
-use crate::support::registry::{Registry, Sent};
+use crate::support::registry::{Registry, Response, Sent};
 use crate::support::tokens::{create, post};
-use crate::support::{ModuleFixture, ProviderFixture};
 
 const PATH: &str = "/admin/v1/modules/acme/vpc/aws/1.0.0/documentation";
 const FACT: &str = "docs/modules/acme/vpc/aws/1.0.0";
 
-fn registry(vars: &[(&str, &str)]) -> (Memory, Registry) {
-    let memory = Memory::new();
-    let registry = Registry::in_memory(&memory, vars);
-    (memory, registry)
-}
-
 /// Returns a registry with an uploaded archive that no version refers to.
 fn uploaded() -> (Memory, Registry, Documentation) {
-    let (memory, registry) = registry(&[]);
+    let (memory, registry) = Registry::with_memory(&[]);
     let documentation = Documentation::of_module("# VPC");
     documentation.upload(&registry, PATH);
     (memory, registry, documentation)
 }
 
 fn state(registry: &Registry) -> Value {
-    registry.admin("GET", PATH, None).expect(200).json()
+    registry.read_as_admin(PATH)
 }
 
 fn mark(registry: &Registry, key: &str) {
     let marked = post(registry, "/admin/v1/garbage", &json!({ "mark": [key] }));
-    assert_eq!(marked.expect(200).json()["marked"][0], key);
+    assert_eq!(marked.found()["marked"][0], key);
 }
 
 /// Returns the body of the request that removes a marked archive.
@@ -150,8 +145,7 @@ fn documentation_is_not_committed_after_its_check_has_expired() {
 /// Adds documentation and removes its archive concurrently, in many interleavings.
 #[test]
 fn documentation_never_lacks_its_archive() {
-    let mut outcomes = (0, 0);
-    for delay in 0..40 {
+    in_both_outcomes(|delay| {
         let (memory, registry, documentation) = uploaded();
         let key = documentation.key();
         mark(&registry, &key);
@@ -160,21 +154,12 @@ fn documentation_never_lacks_its_archive() {
         memory.interleave();
         let add = sent(&registry, "PUT", PATH, &documentation.description());
         let remove = sent(&registry, "POST", "/admin/v1/garbage", &body);
-        let requests = match delay % 2 {
-            0 => vec![add, remove],
-            _ => vec![remove, add],
-        };
-        registry.send_after(&requests, &[delay / 2, 0]);
+        registry.send_both([add, remove], delay);
         let keys = memory.keys();
         let is_documented = keys.contains(&FACT.to_owned());
         assert!(!is_documented || keys.contains(&key), "{delay}: {keys:?}");
-        match is_documented {
-            true => outcomes.0 += 1,
-            false => outcomes.1 += 1,
-        }
-    }
-    // Both outcomes must occur, or else the interleavings prove nothing.
-    assert!(outcomes.0 > 0 && outcomes.1 > 0, "{outcomes:?}");
+        is_documented
+    });
 }
 
 #[test]
@@ -186,7 +171,7 @@ fn two_publishers_change_the_documentation_one_after_the_other() {
     memory.before("R2 put docs/", move || {
         late.put(&other, PATH).expect(201);
     });
-    let changed = first.put(&registry, PATH).expect(200).json();
+    let changed = first.put(&registry, PATH).found();
     assert_eq!(
         (&changed["status"], &changed["sequence"]),
         (&json!("changed"), &json!(2))
@@ -200,8 +185,7 @@ fn two_publishers_change_the_documentation_one_after_the_other() {
 /// publish, if its release is committed after the documentation, or else the documentation.
 #[test]
 fn the_later_of_a_publish_and_its_documentation_writes_the_indices() {
-    let mut outcomes = (0, 0);
-    for delay in 0..40 {
+    in_both_outcomes(|delay| {
         let (memory, registry, documentation) = uploaded();
         let module = ModuleFixture::of("acme", "1.0.0");
         module.upload(&registry);
@@ -214,28 +198,20 @@ fn the_later_of_a_publish_and_its_documentation_writes_the_indices() {
             &module.admin_path(),
             &module.description(),
         );
-        let (requests, place) = match delay % 2 {
-            0 => (vec![add, publish], 0),
-            _ => (vec![publish, add], 1),
-        };
-        let answers = registry.send_after(&requests, &[delay / 2, 0]);
+        let answers = registry.send_both([add, publish], delay);
         assert!(answers.iter().all(|it| it.status == 201), "{answers:?}");
         let operations = memory.operations();
         let at = |start: &str| operations.iter().position(|it| it.starts_with(start));
         let is_first = at("R2 put docs/") < at("R2 put releases/");
-        let is_published = answers[place].json()["is_published"] == true;
+        let is_published = answers[0].json()["is_published"] == true;
         assert!(is_first || is_published, "{delay}: {operations:?}");
-        match is_published {
-            true => outcomes.0 += 1,
-            false => outcomes.1 += 1,
-        }
-    }
-    assert!(outcomes.0 > 0 && outcomes.1 > 0, "{outcomes:?}");
+        is_published
+    });
 }
 
 #[test]
 fn a_publisher_who_may_not_read_everything_uploads_the_archive() {
-    let (memory, registry) = registry(&[("TERRACE_ACCESS", "private")]);
+    let (memory, registry) = Registry::with_memory(&[("TERRACE_ACCESS", "private")]);
     let documentation = Documentation::of_module("# a secret");
     let acme = path_of("modules", "acme/vpc/aws", "1.0.0");
     documentation.add(&registry, &acme).expect(201);
@@ -264,7 +240,7 @@ fn a_publisher_who_may_not_read_everything_uploads_the_archive() {
 
 #[test]
 fn documentation_of_another_registry_has_a_licence_and_an_origin_where_it_is_enabled() {
-    let (_, registry) = registry(&[("TERRACE_MIRRORED_DOCS", "true")]);
+    let (_, registry) = Registry::with_memory(&[("TERRACE_MIRRORED_DOCS", "true")]);
     let documentation = Documentation::of_provider(&[("widget", "# widget")]);
     let path = path_of("mirror", "registry.example.com/acme/widget", "1.0.0");
     let errors = documentation.put(&registry, &path).expect(422).errors();
@@ -272,30 +248,20 @@ fn documentation_of_another_registry_has_a_licence_and_an_origin_where_it_is_ena
     let mut body = documentation.description();
     body["license"] = "MPL-2.0".into();
     body["origin"] = "https://registry.example.com/providers/acme/widget".into();
-    let put = |path: &str| registry.admin("PUT", path, Some(body.to_string().as_bytes()));
+    let put = |path: &str| registry.put(path, &body);
     upload(
         &registry,
         &put(&path).expect(202),
         &[&documentation.archive],
     );
     put(&path).expect(201);
-    let state = registry.admin("GET", &path, None).expect(200).json();
+    let state = registry.read_as_admin(&path);
     assert_eq!(
         (&state["license"], &state["origin"]),
         (&body["license"], &body["origin"])
     );
     let own = path_of("mirror", "registry.test/acme/widget", "1.0.0");
-    let errors = put(&own).expect(400).errors();
-    assert!(errors.contains("is this registry itself"), "{errors}");
-}
-
-#[test]
-fn the_same_documentation_brings_a_lost_archive_back() {
-    let (memory, registry, documentation) = uploaded();
-    documentation.put(&registry, PATH).expect(201);
-    memory.remove_object(&documentation.key());
-    documentation.add(&registry, PATH).expect(200);
-    assert!(memory.keys().contains(&documentation.key()));
+    put(&own).refuses(400, "is this registry itself");
 }
 
 #[test]
@@ -304,11 +270,12 @@ fn the_same_documentation_is_no_change_if_its_archive_was_lost_or_it_waits_for_a
     documentation.put(&registry, PATH).expect(201);
     let first = state(&registry);
     memory.remove_object(&documentation.key());
-    let again = documentation.add(&registry, PATH).expect(200).json();
+    let again = documentation.add(&registry, PATH).found();
     assert_eq!(again["status"], "unchanged");
+    assert!(memory.keys().contains(&documentation.key()));
     assert_eq!(state(&registry), first);
     memory.advance(DOCUMENTATION_ABANDONED_SECONDS);
-    let again = documentation.put(&registry, PATH).expect(200).json();
+    let again = documentation.put(&registry, PATH).found();
     assert_eq!(again["status"], "unchanged");
     let renewed = state(&registry);
     assert_eq!(renewed["sequence"], 1);
@@ -340,7 +307,7 @@ fn a_damaged_document_counts_as_none_and_can_be_removed() {
 
 fn documented(registry: &Registry, after: &str) -> Value {
     let path = format!("/admin/v1/documentation?after={after}");
-    registry.admin("GET", &path, None).expect(200).json()
+    registry.read_as_admin(&path)
 }
 
 #[test]
@@ -405,9 +372,7 @@ fn repair(registry: &Registry) -> Vec<String> {
     let (mut removed, mut after) = (Vec::new(), String::new());
     loop {
         let body = json!({ "after": after });
-        let step = post(registry, "/admin/v1/reindex", &body)
-            .expect(200)
-            .json();
+        let step = post(registry, "/admin/v1/reindex", &body).found();
         let keys = step["removed"].as_array().unwrap().iter();
         removed.extend(keys.map(|key| key.as_str().unwrap().to_owned()));
         match step["next"].as_str() {
@@ -420,7 +385,8 @@ fn repair(registry: &Registry) -> Vec<String> {
 #[test]
 fn documentation_without_a_release_is_removed_after_a_day() {
     for operations in ["40", "800"] {
-        let (memory, registry) = registry(&[("TERRACE_REPAIR_OPERATIONS", operations)]);
+        let (memory, registry) =
+            Registry::with_memory(&[("TERRACE_REPAIR_OPERATIONS", operations)]);
         let documentation = Documentation::of_module("# VPC");
         let module = ModuleFixture::of("acme", "1.0.0");
         module.publish(&registry);
@@ -440,18 +406,6 @@ fn documentation_without_a_release_is_removed_after_a_day() {
         assert_eq!(removed, waiting);
         state(&registry);
     }
-}
-
-#[test]
-fn documentation_that_is_sent_again_waits_for_another_day() {
-    let (memory, registry, documentation) = uploaded();
-    documentation.put(&registry, PATH).expect(201);
-    memory.advance(DOCUMENTATION_ABANDONED_SECONDS);
-    documentation.put(&registry, PATH).expect(200);
-    memory.advance(DOCUMENTATION_ABANDONED_SECONDS);
-    assert_eq!(repair(&registry), [""; 0]);
-    memory.advance(1);
-    assert_eq!(repair(&registry), [FACT]);
 }
 
 /// Returns a registry with documentation that has waited for its release for more than a day.
@@ -490,7 +444,7 @@ fn documentation_is_sent_again_a_minute_after_an_interrupted_removal() {
     assert_eq!(repair(&registry), [""; 0]);
     documentation.put(&registry, PATH).expect(503);
     memory.advance(DOCUMENTATION_REMOVAL_SECONDS + 1);
-    let again = documentation.put(&registry, PATH).expect(200).json();
+    let again = documentation.put(&registry, PATH).found();
     assert_eq!(again["sequence"], 1);
     assert_eq!(repair(&registry), [""; 0]);
     state(&registry);
@@ -541,8 +495,9 @@ fn replaced(status: u16) -> (Memory, Registry, Documentation, impl FnOnce() + 's
 fn documentation_that_another_publisher_stores_during_a_removal_is_kept() {
     let (memory, registry, second, replace) = replaced(200);
     let fault = memory.before("R2 put docs/", replace);
-    let refused = registry.admin("DELETE", PATH, None).expect(409).errors();
-    assert!(refused.contains("another request has changed"), "{refused}");
+    registry
+        .admin("DELETE", PATH, None)
+        .refuses(409, "another request has changed");
     assert!(fault.is_reached());
     assert_eq!(state(&registry)["sha256"], sha256(&second.archive));
 }
@@ -562,8 +517,9 @@ fn an_interrupted_removal_is_repeated_a_minute_later() {
     documentation.put(&registry, PATH).expect(201);
     memory.fail("R2 delete docs/", 0, When::Before, Failure::Error);
     registry.admin("DELETE", PATH, None).expect(503);
-    let refused = registry.admin("DELETE", PATH, None).expect(503).errors();
-    assert!(refused.contains("is being removed"), "{refused}");
+    registry
+        .admin("DELETE", PATH, None)
+        .refuses(503, "is being removed");
     memory.advance(DOCUMENTATION_REMOVAL_SECONDS + 1);
     registry.admin("DELETE", PATH, None).expect(200);
     assert!(!memory.keys().contains(&FACT.to_owned()));
@@ -577,8 +533,9 @@ fn documentation_is_not_removed_by_a_request_that_was_held_up_after_its_mark() {
     let mark = memory.run("R2 put docs/", 0, When::After, move || {
         late.advance(DOCUMENTATION_REMOVAL_SECONDS / 2 + 1);
     });
-    let refused = registry.admin("DELETE", PATH, None).expect(503).errors();
-    assert!(refused.contains("took too long"), "{refused}");
+    registry
+        .admin("DELETE", PATH, None)
+        .refuses(503, "took too long");
     assert!(mark.is_reached());
     state(&registry);
     memory.advance(DOCUMENTATION_REMOVAL_SECONDS);
@@ -588,53 +545,33 @@ fn documentation_is_not_removed_by_a_request_that_was_held_up_after_its_mark() {
 /// Replaces documentation and removes the earlier one concurrently, in many interleavings.
 #[test]
 fn accepted_documentation_is_never_removed_with_an_earlier_one() {
-    let mut outcomes = (0, 0);
-    for delay in 0..40 {
+    in_both_outcomes(|delay| {
         let (memory, registry, second, _) = replaced(200);
         let first = state(&registry)["sha256"].as_str().unwrap().to_owned();
         memory.interleave();
         let add = sent(&registry, "PUT", PATH, &second.description());
         let path = format!("{PATH}?sha256={first}");
         let remove = Sent::new("DELETE", &path).bearing(registry.token());
-        let requests = match delay % 2 {
-            0 => vec![add, remove],
-            _ => vec![remove, add],
-        };
-        let answers = registry.send_after(&requests, &[delay / 2, 0]);
-        let status = answers[usize::from(delay % 2 == 1)].status;
+        let [Response { status, .. }, _] = registry.send_both([add, remove], delay);
         let is_stored = memory.keys().contains(&FACT.to_owned());
-        assert_eq!(is_stored, status != 503, "{delay}: {answers:?}");
-        match is_stored {
-            true => outcomes.0 += 1,
-            false => outcomes.1 += 1,
-        }
-    }
-    assert!(outcomes.0 > 0 && outcomes.1 > 0, "{outcomes:?}");
+        assert_eq!(is_stored, status != 503, "{delay}: {status}");
+        is_stored
+    });
 }
 
 /// Sends documentation again and repairs concurrently, in many interleavings.
 #[test]
 fn accepted_documentation_is_never_removed_as_abandoned() {
-    let mut outcomes = (0, 0);
-    for delay in 0..50 {
+    in_both_outcomes(|delay| {
         let (memory, registry, documentation) = abandoned();
         memory.interleave();
         let add = sent(&registry, "PUT", PATH, &documentation.description());
         let repair = sent(&registry, "POST", "/admin/v1/reindex", &json!({}));
-        let requests = match delay % 2 {
-            0 => vec![add, repair],
-            _ => vec![repair, add],
-        };
-        let answers = registry.send_after(&requests, &[delay / 2, 0]);
-        let status = answers[usize::from(delay % 2 == 1)].status;
+        let [Response { status, .. }, _] = registry.send_both([add, repair], delay);
         let is_stored = memory.keys().contains(&FACT.to_owned());
         assert_eq!(is_stored, status != 503, "{delay}: {status}");
-        match is_stored {
-            true => outcomes.0 += 1,
-            false => outcomes.1 += 1,
-        }
-    }
-    assert!(outcomes.0 > 0 && outcomes.1 > 0, "{outcomes:?}");
+        is_stored
+    });
 }
 
 #[test]
@@ -642,12 +579,12 @@ fn a_document_is_imported_only_with_its_archive() {
     let (memory, first, documentation) = uploaded();
     documentation.put(&first, PATH).expect(201);
     let document = String::from_utf8(memory.object_bytes(FACT)).unwrap();
-    let (memory, registry) = registry(&[]);
+    let (memory, registry) = Registry::with_memory(&[]);
     let import = || {
         let body = json!({ "facts": [{ "key": FACT, "document": document }] });
         let body = body.to_string();
         let answer = registry.admin("PUT", "/admin/v1/facts", Some(body.as_bytes()));
-        answer.expect(200).json()
+        answer.found()
     };
     let refused = import();
     let reason = refused["refused"][0]["reason"].as_str().unwrap();
@@ -657,16 +594,4 @@ fn a_document_is_imported_only_with_its_archive() {
     let digest = sha256(&documentation.archive);
     assert_eq!(memory.metadata(FACT), [("archive".to_owned(), digest)]);
     assert_eq!(import()["unchanged"][0], FACT);
-}
-
-#[test]
-fn a_provider_of_this_registry_has_one_owner_under_both_addresses() {
-    let (_, registry) = registry(&[("TERRACE_MIRRORED_DOCS", "true")]);
-    let provider = ProviderFixture::of("acme", "widget", "1.0.0");
-    provider.publish(&registry);
-    let (_, token) = create(&registry, &["publish:acme"], None);
-    let own = path_of("mirror", "registry.test/acme/widget", "1.0.0");
-    let body = Documentation::of_provider(&[]).description().to_string();
-    let sent = Sent::new("PUT", &own).bearing(&token).body(body);
-    registry.send(&sent).expect(400);
 }

@@ -21,15 +21,9 @@ const REASON: &str = "a leaked key";
 const RELEASE: &str = "releases/modules/acme/vpc/aws/1.0.0";
 const DOCUMENTATION: &str = "/admin/v1/modules/acme/vpc/aws/1.0.0/documentation";
 
-fn registry() -> (Memory, Registry) {
-    let memory = Memory::new();
-    let registry = Registry::in_memory(&memory, &[]);
-    (memory, registry)
-}
-
 /// Returns a registry with two versions of a module; the tests erase the first.
 fn published() -> (Memory, Registry, ModuleFixture) {
-    let (memory, registry) = registry();
+    let (memory, registry) = Registry::with_memory(&[]);
     let fixture = ModuleFixture::of("acme", "1.0.0");
     fixture.publish(&registry);
     ModuleFixture::of("acme", "1.1.0").publish(&registry);
@@ -81,9 +75,7 @@ fn an_erased_version_leaves_only_its_tombstones() {
     let keys = [key_of(&fixture), documentation];
     let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
     assert_eq!(seen(&registry, &fixture), (200, 200, 307, true));
-    let answer = erase(&registry, &body("acme/vpc/aws", &keys))
-        .expect(200)
-        .json();
+    let answer = erase(&registry, &body("acme/vpc/aws", &keys)).found();
     assert_eq!(answer["release"], "acme/vpc/aws@1.0.0");
     assert_eq!(answer["erased"], json!(keys));
     assert_eq!(answer["kept"], json!([]));
@@ -127,8 +119,9 @@ fn an_erased_version_of_each_kind_answers_410_and_never_returns() {
         Released::provider("1.0.0"),
         Released::mirrored("1.0.0"),
         Released::module("1.0.0"),
+        Released::mirrored_module("1.0.0"),
     ] {
-        let (memory, registry) = registry();
+        let (memory, registry) = Registry::with_memory(&[]);
         released.prepare(&registry);
         let publish = released.request(&registry);
         futures_util::FutureExt::now_or_never(released.publish(&registry));
@@ -149,7 +142,7 @@ fn an_erased_version_of_each_kind_answers_410_and_never_returns() {
             &address,
             &archives.iter().map(String::as_str).collect::<Vec<_>>(),
         );
-        let answer = erase(&registry, &body).expect(200).json();
+        let answer = erase(&registry, &body).found();
         assert_eq!(answer["kept"], json!([]), "{address}");
         for path in &paths {
             assert_eq!(registry.get(path).status, 410, "{path}");
@@ -180,13 +173,13 @@ fn an_erased_version_of_each_kind_answers_410_and_never_returns() {
 #[test]
 fn a_repeated_erasure_gets_the_same_response_and_keeps_the_first_reason() {
     let (memory, registry, fixture) = published();
-    let first = erase(&registry, &whole(&fixture)).expect(200).json();
+    let first = erase(&registry, &whole(&fixture)).found();
     let objects = memory.objects_but_for_markers();
     memory.advance(10_000);
     let mut again = whole(&fixture);
-    assert_eq!(erase(&registry, &again).expect(200).json(), first);
+    assert_eq!(erase(&registry, &again).found(), first);
     again["reason"] = json!("another reason");
-    assert_eq!(erase(&registry, &again).expect(200).json(), first);
+    assert_eq!(erase(&registry, &again).found(), first);
     let without_log = |mut objects: std::collections::BTreeMap<String, Vec<u8>>| {
         let is_aside = |key: &str| key.starts_with("leases/") || key.starts_with("written/");
         objects.retain(|key, _| !chain::is_log(key) && !is_aside(key));
@@ -242,9 +235,7 @@ fn an_archive_that_the_request_does_not_name_stays() {
     let mut twin = ModuleFixture::of("acme", "2.0.0");
     twin.archive.clone_from(&fixture.archive);
     twin.publish(&registry);
-    let answer = erase(&registry, &body("acme/vpc/aws", &[]))
-        .expect(200)
-        .json();
+    let answer = erase(&registry, &body("acme/vpc/aws", &[])).found();
     assert_eq!(answer["kept"], json!([key_of(&fixture)]));
     assert_eq!(answer["erased"], json!([]));
     assert!(answer.get("uploads_end").is_none());
@@ -263,14 +254,9 @@ fn an_erased_archive_is_refused_without_an_upload_url() {
     let mut other = other;
     other.archive.clone_from(&fixture.archive);
     let alone = json!({ "reason": REASON, "archives": [key] });
-    let answer = erase(&registry, &alone).expect(200).json();
+    let answer = erase(&registry, &alone).found();
     assert!(answer.get("release").is_none());
-    let refused = other.put(&registry).expect(410);
-    assert!(
-        refused.errors().contains(&key) && refused.errors().contains(REASON),
-        "{}",
-        refused.text()
-    );
+    assert!(other.put(&registry).refuses(410, &key).contains(REASON));
     // The version that has the archive is broken, and can be erased.
     erase(&registry, &whole(&fixture)).expect(200);
     let private = Registry::in_memory(&memory, &[("TERRACE_ACCESS", "private")]);
@@ -282,9 +268,7 @@ fn an_erased_archive_is_refused_without_an_upload_url() {
     // An import is not asked for the archive.
     let asked = json!({ "archives": [{ "key": key, "size": fixture.archive.len() }] });
     assert_eq!(
-        post(&registry, "/admin/v1/archives", &asked)
-            .expect(200)
-            .json()["missing"],
+        post(&registry, "/admin/v1/archives", &asked).found()["missing"],
         json!([])
     );
 }
@@ -319,7 +303,7 @@ fn a_staged_upload_of_an_erased_archive_is_removed() {
 
 #[test]
 fn the_repair_removes_an_erased_archive_that_is_uploaded_again() {
-    let (memory, registry) = registry();
+    let (memory, registry) = Registry::with_memory(&[]);
     let fixture = ModuleFixture::of("acme", "1.0.0");
     let key = key_of(&fixture);
     erase(&registry, &json!({ "reason": REASON, "archives": [key] })).expect(200);
@@ -337,11 +321,7 @@ fn a_garbage_collection_removes_an_erased_archive_and_never_its_tombstone() {
     let (memory, registry, fixture) = published();
     let key = key_of(&fixture);
     erase(&registry, &whole(&fixture)).expect(200);
-    let garbage = |body: &Value| {
-        post(&registry, "/admin/v1/garbage", body)
-            .expect(200)
-            .json()
-    };
+    let garbage = |body: &Value| post(&registry, "/admin/v1/garbage", body).found();
     memory.put_object(&key, &fixture.archive);
     let tombstone = memory.object_bytes(&key.replace("archives/", "garbage/"));
     memory.advance(GARBAGE_SECONDS);
@@ -384,7 +364,7 @@ fn an_erased_version_stays_revoked_without_the_document_about_statuses() {
 
 #[test]
 fn an_object_that_has_lost_its_metadata_stays_erased() {
-    let (memory, registry) = registry();
+    let (memory, registry) = Registry::with_memory(&[]);
     let fixture = ProviderFixture::of("acme", "widget", "1.0.0");
     fixture.publish(&registry);
     erase(&registry, &body("acme/widget", &[])).expect(200);
@@ -409,8 +389,9 @@ fn documentation_of_an_erased_version_is_refused_and_removed() {
     left.upload(&registry, DOCUMENTATION);
     erase(&registry, &whole(&fixture)).expect(200);
     let is_stored = || memory.keys().iter().any(|key| key.starts_with("docs/"));
-    let refused = documentation.put(&registry, DOCUMENTATION).expect(410);
-    assert!(refused.errors().contains(REASON), "{}", refused.text());
+    documentation
+        .put(&registry, DOCUMENTATION)
+        .refuses(410, REASON);
     assert!(!is_stored());
     assert!(!memory.keys().contains(&documentation.key()));
     // No URL is signed.
@@ -518,20 +499,13 @@ fn a_broken_erasure_is_completed_by_a_retry_and_nothing_is_installable_after_the
 
 /// Sends two requests in many interleavings, and returns their statuses.
 fn race(
-    prepare: impl Fn() -> (Memory, Registry, Vec<Sent>),
+    prepare: impl Fn() -> (Memory, Registry, [Sent; 2]),
     check: impl Fn(&Memory, &Registry, &[u16], usize),
 ) {
     for delay in 0..120 {
-        let (memory, registry, mut requests) = prepare();
+        let (memory, registry, requests) = prepare();
         memory.interleave();
-        if delay % 2 == 1 {
-            requests.reverse();
-        }
-        let answers = registry.send_after(&requests, &[delay / 2, 0]);
-        let mut statuses: Vec<u16> = answers.iter().map(|answer| answer.status).collect();
-        if delay % 2 == 1 {
-            statuses.reverse();
-        }
+        let statuses = registry.send_both(requests, delay).map(|it| it.status);
         // The copy runs one request after the other.
         let memory = memory.copy();
         let registry = Registry::in_memory(&memory, &[]);
@@ -552,7 +526,7 @@ fn a_publish_during_the_erasure_of_the_same_version_does_not_bring_it_back() {
                 &fixture.description(),
             );
             let erasure = sent(&registry, "POST", "/admin/v1/erasures", &whole(&fixture));
-            (memory, registry, vec![erasure, publish])
+            (memory, registry, [erasure, publish])
         },
         |memory, registry, statuses, delay| {
             assert_eq!(statuses[0], 200, "{delay}");
@@ -586,7 +560,7 @@ fn a_publish_during_the_erasure_of_its_archive_installs_nothing() {
             );
             let body = json!({ "reason": REASON, "archives": [key] });
             let erasure = sent(&registry, "POST", "/admin/v1/erasures", &body);
-            (memory, registry, vec![erasure, publish])
+            (memory, registry, [erasure, publish])
         },
         |memory, registry, statuses, delay| {
             assert_eq!(statuses[0], 200, "{delay}");
@@ -594,7 +568,7 @@ fn a_publish_during_the_erasure_of_its_archive_installs_nothing() {
             assert!(!memory.keys().contains(&key), "{delay}");
             if statuses[1] == 201 {
                 let download = registry.get(&format!("{}/3.0.0/download", fixture.path()));
-                let location = download.expect(200).json()["location"].clone();
+                let location = download.found()["location"].clone();
                 let location = location
                     .as_str()
                     .unwrap()
@@ -622,7 +596,7 @@ fn a_garbage_collection_during_an_erasure_keeps_the_tombstone() {
     for removes in [true, false] {
         race(
             || {
-                let (memory, registry) = registry();
+                let (memory, registry) = Registry::with_memory(&[]);
                 fixture.upload(&registry);
                 post(&registry, "/admin/v1/garbage", &json!({ "mark": [key] })).expect(200);
                 let since = memory.object_bytes(&key.replace("archives/", "garbage/"));
@@ -635,7 +609,7 @@ fn a_garbage_collection_during_an_erasure_keeps_the_tombstone() {
                 let collection = sent(&registry, "POST", "/admin/v1/garbage", &collection);
                 let body = json!({ "reason": REASON, "archives": [key] });
                 let erasure = sent(&registry, "POST", "/admin/v1/erasures", &body);
-                (memory, registry, vec![erasure, collection])
+                (memory, registry, [erasure, collection])
             },
             |memory, registry, statuses, delay| {
                 if statuses[0] == 503 {
@@ -667,7 +641,7 @@ fn documentation_added_during_an_erasure_does_not_stay() {
                 &documentation.description(),
             );
             let erasure = sent(&registry, "POST", "/admin/v1/erasures", &whole(&fixture));
-            (memory, registry, vec![erasure, added])
+            (memory, registry, [erasure, added])
         },
         |memory, registry, statuses, delay| {
             assert_eq!(statuses[0], 200, "{delay}");
@@ -693,7 +667,7 @@ fn a_mirrored_platform_added_during_an_erasure_does_not_stay() {
     let address = mirrored.address();
     race(
         || {
-            let (memory, registry) = registry();
+            let (memory, registry) = Registry::with_memory(&[]);
             mirrored.clone().only("amd64").publish(&registry);
             Released::Mirrored(mirrored.clone()).store_archives(&memory);
             let grown = sent(
@@ -708,7 +682,7 @@ fn a_mirrored_platform_added_during_an_erasure_does_not_stay() {
                 "/admin/v1/erasures",
                 &body(&address, &[]),
             );
-            (memory, registry, vec![erasure, grown])
+            (memory, registry, [erasure, grown])
         },
         |memory, registry, statuses, delay| {
             assert_eq!(statuses[0], 200, "{delay}");
@@ -729,7 +703,7 @@ fn a_document_of_an_erased_version_is_kept_out_of_an_import() {
         .expect(201);
     let facts = |prefix: &str| {
         let path = format!("/admin/v1/facts?prefix={prefix}");
-        let page = registry.admin("GET", &path, None).expect(200).json();
+        let page = registry.read_as_admin(&path);
         page["facts"].as_array().unwrap().clone()
     };
     let copied = [facts("releases/"), facts("docs/"), facts("statuses/")].concat();
@@ -738,8 +712,7 @@ fn a_document_of_an_erased_version_is_kept_out_of_an_import() {
         let body = json!({ "facts": facts }).to_string();
         registry
             .admin("PUT", "/admin/v1/facts", Some(body.as_bytes()))
-            .expect(200)
-            .json()
+            .found()
     };
     let restored = restore(&copied);
     assert_eq!(
@@ -787,8 +760,7 @@ fn the_tombstone_of_an_archive_that_is_stored_here_is_not_imported() {
     let restore = || {
         registry
             .admin("PUT", "/admin/v1/facts", Some(body.as_bytes()))
-            .expect(200)
-            .json()
+            .found()
     };
     let refused = restore();
     let reason = refused["refused"][0]["reason"].as_str().unwrap();

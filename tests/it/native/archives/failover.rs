@@ -31,8 +31,7 @@ pub(super) struct Two {
 
 impl Two {
     pub(super) fn new(vars: &[(&str, &str)]) -> Self {
-        let memory = Memory::new();
-        let registry = Registry::in_memory(&memory, &[vars, &FALLBACK].concat());
+        let (memory, registry) = Registry::with_memory(&[vars, &FALLBACK].concat());
         let fixture = ModuleFixture::of("acme", "1.0.0");
         fixture.publish(&registry);
         Self {
@@ -67,7 +66,7 @@ impl Two {
     pub(super) fn erase(&self) -> Value {
         let body = json!({ "package": "acme/vpc/aws", "version": "1.0.0", "archives": [self.key()], "reason": "a leaked key" });
         let erased = post(&self.registry, "/admin/v1/erasures", &body);
-        erased.expect(200).json()
+        erased.found()
     }
 
     /// Lets the scheduled event run for so many minutes.
@@ -94,7 +93,7 @@ impl Two {
     }
 
     pub(super) fn state(&self) -> Value {
-        self.registry.admin("GET", PATH, None).expect(200).json()
+        self.registry.read_as_admin(PATH)
     }
 
     /// Lets every operation on R2 fail.

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use terrace_core::maintenance::garbage::FENCE_SECONDS;
 use terrace_core::maintenance::garbage::GARBAGE_SECONDS;
 
+use crate::support::cases::in_both_outcomes;
 use crate::support::faults::{Failure, Operations, When};
 use crate::support::fixtures::sha256;
 use crate::support::memory::Memory;
@@ -12,7 +13,7 @@ use crate::support::tokens::post;
 use crate::support::{ModuleFixture, ProviderFixture};
 
 fn garbage(registry: &Registry, body: &Value) -> Value {
-    post(registry, "/admin/v1/garbage", body).expect(200).json()
+    post(registry, "/admin/v1/garbage", body).found()
 }
 
 fn mark(registry: &Registry, key: &str) -> Value {
@@ -39,8 +40,7 @@ fn stored(memory: &Memory) -> Vec<String> {
 
 /// Returns an archive that was uploaded and never published.
 fn orphan() -> (Memory, Registry, ModuleFixture, String) {
-    let memory = Memory::new();
-    let registry = Registry::in_memory(&memory, &[]);
+    let (memory, registry) = Registry::with_memory(&[]);
     let fixture = ModuleFixture::of("acme", "1.0.0");
     fixture.upload(&registry);
     let key = key_of(&fixture);
@@ -84,8 +84,7 @@ fn a_publish_keeps_a_marked_archive() {
 
 #[test]
 fn a_publish_keeps_marked_signed_documents() {
-    let memory = Memory::new();
-    let registry = Registry::in_memory(&memory, &[]);
+    let (memory, registry) = Registry::with_memory(&[]);
     let fixture = ProviderFixture::of("acme", "widget", "1.0.0");
     fixture.add_key(&registry);
     fixture.upload(&registry);
@@ -143,16 +142,16 @@ fn an_interrupted_removal_is_resumed() {
 
 #[test]
 fn a_publish_does_not_commit_after_its_check_has_expired() {
-    let memory = Memory::new();
-    let registry = Registry::in_memory(&memory, &[]);
+    let (memory, registry) = Registry::with_memory(&[]);
     let fixture = ProviderFixture::of("acme", "widget", "1.0.0");
     fixture.add_key(&registry);
     fixture.upload(&registry);
     let late = memory.clone();
     // The documents are stored between the check and the commit.
     memory.before("R2 put archives/", move || late.advance(FENCE_SECONDS + 1));
-    let refused = fixture.put(&registry).expect(503);
-    assert!(refused.errors().contains("send the same request again"));
+    fixture
+        .put(&registry)
+        .refuses(503, "send the same request again");
     assert!(!memory.keys().iter().any(|key| key.starts_with("releases/")));
     fixture.put(&registry).expect(201);
 }
@@ -171,8 +170,7 @@ fn only_archives_can_be_garbage() {
 /// always has its archive.
 #[test]
 fn a_release_never_lacks_its_archive() {
-    let mut outcomes = (0, 0);
-    for delay in 0..40 {
+    in_both_outcomes(|delay| {
         let (memory, registry, fixture, key) = orphan();
         mark(&registry, &key);
         memory.advance(GARBAGE_SECONDS);
@@ -190,23 +188,13 @@ fn a_release_never_lacks_its_archive() {
             fixture.description().to_string(),
         );
         let remove = admin("POST", "/admin/v1/garbage", body);
-        let sent = match delay % 2 {
-            0 => vec![publish, remove],
-            _ => vec![remove, publish],
-        };
-        let answers = registry.send_after(&sent, &[delay / 2, 0]);
-        let published = answers.iter().any(|answer| answer.status == 201);
+        let [published, _] = registry.send_both([publish, remove], delay);
         let is_stored = memory.keys().contains(&key);
         let is_released = memory.keys().iter().any(|key| key.starts_with("releases/"));
-        assert_eq!(published, is_released, "{delay}");
+        assert_eq!(published.status == 201, is_released, "{delay}");
         assert!(!is_released || is_stored, "{delay}: {:?}", memory.keys());
-        match is_released {
-            true => outcomes.0 += 1,
-            false => outcomes.1 += 1,
-        }
-    }
-    // Both outcomes must occur, or else the interleavings prove nothing.
-    assert!(outcomes.0 > 0 && outcomes.1 > 0, "{outcomes:?}");
+        is_released
+    });
 }
 
 /// Two publishers find the same abandoned removal, and one of them completes it first.

@@ -76,14 +76,9 @@ fn an_archive_that_is_too_large_to_upload_is_refused_with_a_solution() {
     let mut description = fixture.description();
     description["archive"]["size"] = 300_000_000.into();
     let body = description.to_string();
-    let response = registry
+    registry
         .admin("PUT", &fixture.admin_path(), Some(body.as_bytes()))
-        .expect(422);
-    assert!(
-        response.errors().contains("TERRACE_S3_"),
-        "{}",
-        response.text()
-    );
+        .refuses(422, "TERRACE_S3_");
     let registry = Registry::in_memory(&Memory::new(), &S3);
     registry
         .admin("PUT", &fixture.admin_path(), Some(body.as_bytes()))

@@ -20,8 +20,7 @@ impl Tenants {
     }
 
     fn with(access: (&str, &str)) -> Self {
-        let memory = Memory::new();
-        let registry = Registry::in_memory(&memory, &[access]);
+        let (memory, registry) = Registry::with_memory(&[access]);
         let secret = ModuleFixture::of("acme", "1.0.0");
         secret.publish(&registry);
         let (_, globex) = tokens::create(&registry, &["publish:globex"], None);

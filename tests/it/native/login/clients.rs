@@ -51,13 +51,6 @@ fn asked() -> Vec<(&'static str, String)> {
     parts
 }
 
-fn asked_with(name: &'static str, value: &str) -> Vec<(&'static str, String)> {
-    let mut parts = asked();
-    parts.retain(|(known, _)| *known != name);
-    parts.push((name, value.to_owned()));
-    parts
-}
-
 /// Signs in, up to the consent question. Returns the browser's cookie, and the page.
 fn sign_in(people: &People, parts: &[(&str, String)]) -> (String, Response) {
     let (cookie, state) = people.begin_with(parts);
@@ -91,7 +84,7 @@ fn exchanged(code: &str) -> Vec<(&'static str, &str)> {
 /// Signs in, gives consent, and redeems the code. Returns the answer.
 fn redeem(people: &People) -> Value {
     let code = allow(people, "allow");
-    people.exchange(&exchanged(&code)).expect(200).json()
+    people.exchange(&exchanged(&code)).found()
 }
 
 fn token(people: &People) -> String {
@@ -118,7 +111,7 @@ fn a_client_finds_the_sign_in_from_the_refusal_of_its_first_request() {
     let people = people();
     let get = |url: &str| {
         let path = url.strip_prefix("https://registry.test").unwrap();
-        people.registry.get(path).expect(200).json()
+        people.registry.read(path)
     };
     for path in ["/mcp", "/mcp/private"] {
         let refused = people.registry.send(&list_tools(path)).expect(401);
@@ -156,15 +149,11 @@ fn clients_are_not_accepted_unless_a_host_is_named() {
     publish(&people, ID, answer(200, &document()));
     let registry = &people.registry;
     let metadata = "/.well-known/oauth-protected-resource/mcp/private";
-    let resource = registry.get(metadata).expect(200).json();
+    let resource = registry.read(metadata);
     assert_eq!(resource.get("authorization_servers"), None);
-    let none = registry
+    registry
         .get("/.well-known/oauth-authorization-server")
-        .expect(404);
-    assert!(
-        none.errors()
-            .contains("TERRACE_MCP_CLIENT_HOSTS is not set")
-    );
+        .refuses(404, "TERRACE_MCP_CLIENT_HOSTS is not set");
     let text = page(people.open(&asked()), 400);
     assert!(
         text.contains("which TERRACE_MCP_CLIENT_HOSTS of this registry does not name"),
@@ -232,7 +221,7 @@ fn a_client_gets_a_token_that_only_its_endpoint_accepts() {
         ..mcp::tool("list_versions", &json!({ "address": "acme/vpc/aws" }))
     };
     assert_eq!(
-        structured(&send(versions))["versions"][0]["version"],
+        structured(&send(versions))["details"]["versions"][0]["version"],
         "1.0.0"
     );
     let elsewhere = send(list_tools("/mcp")).expect(401);
@@ -301,11 +290,10 @@ fn a_token_of_a_client_is_listed_and_revoked_and_not_rotated() {
     assert_eq!(listed["resource"], RESOURCE);
     let id = listed["id"].as_str().unwrap();
     let rotation = format!("/admin/v1/tokens/{id}/rotation");
-    let refused = people
+    people
         .registry
         .admin("POST", &rotation, Some(b"{}"))
-        .expect(409);
-    assert!(refused.errors().contains("let the client sign in again"));
+        .refuses(409, "let the client sign in again");
     let send = || {
         people
             .registry
@@ -333,89 +321,6 @@ fn a_token_of_a_client_expires_as_that_of_a_terminal_does() {
     people.memory.advance(1);
     let expired = send().expect(401);
     assert!(expired.text().contains("expired"), "{}", expired.text());
-}
-
-#[test]
-fn an_invalid_request_is_a_page_that_names_the_value_and_the_rule() {
-    let people = people();
-    people.memory.forget_operations();
-    for (name, value, words) in [
-        (
-            "client_id",
-            "https://evil.example/client.json",
-            "&quot;evil.example&quot;, which TERRACE_MCP_CLIENT_HOSTS",
-        ),
-        (
-            "client_id",
-            "https://app.example.com:8443/client.json",
-            "&quot;app.example.com:8443&quot;",
-        ),
-        (
-            "client_id",
-            "https://app.example.com@evil.example/client.json",
-            "user name",
-        ),
-        ("client_id", "https://app.example.com", "with a path"),
-        (
-            "client_id",
-            "https://app.example.com/a?b",
-            "without a query",
-        ),
-        ("client_id", "https://app.example.com/a#b", "fragment"),
-        (
-            "client_id",
-            "http://app.example.com/client.json",
-            "https://",
-        ),
-        ("client_id", "app.example.com", "must be terraform-cli"),
-        (
-            "redirect_uri",
-            "https://app.example.com/callback",
-            "the user&#39;s own machine only",
-        ),
-        (
-            "redirect_uri",
-            "http://127.0.0.1.evil.example/callback",
-            "the user&#39;s own machine only",
-        ),
-        (
-            "redirect_uri",
-            "http://127.0.0.1@evil.example/callback",
-            "the user&#39;s own machine only",
-        ),
-        (
-            "redirect_uri",
-            "app://callback",
-            "the user&#39;s own machine only",
-        ),
-        ("redirect_uri", "", "is missing"),
-        ("resource", "", "is missing"),
-        (
-            "resource",
-            "https://registry.test/v2/",
-            "is &quot;https://registry.test/v2/&quot;: it must be https://registry.test/mcp or",
-        ),
-        (
-            "resource",
-            "https://evil.example/mcp",
-            "&quot;https://evil.example/mcp&quot;",
-        ),
-        ("code_challenge", "", "is missing"),
-        ("code_challenge_method", "plain", "must be S256"),
-        ("code_challenge_method", "", "must be S256"),
-        ("response_type", "token", "must be code"),
-        ("state", "a\nb", "printable"),
-    ] {
-        let response = people.open(&asked_with(name, value));
-        assert_eq!(response.header("set-cookie"), None);
-        let text = page(response, 400);
-        assert!(
-            text.contains(&format!("<code>{name}</code>")),
-            "{value}: {text}"
-        );
-        assert!(text.contains(words), "{value}: {text}");
-    }
-    assert_eq!(fetched(&people), [""; 0]);
 }
 
 #[test]
@@ -447,41 +352,16 @@ fn a_hostile_document_ends_the_sign_in_before_any_redirect() {
         headers: vec![("location".to_owned(), "https://169.254.169.254/".to_owned())],
         body: Vec::new(),
     };
-    let html = Response {
-        headers: vec![("content-type".to_owned(), "text/html".to_owned())],
-        ..answer(200, &document())
-    };
     for (document, words) in [
         (
             with("client_id", json!("https://app.example.com/other.json")),
             "client_id is &quot;https://app.example.com/other.json&quot;",
         ),
         (
-            with("client_id", json!(ID.to_uppercase())),
-            "it must be its own URL",
-        ),
-        (with("client_id", Value::Null), "it is not a document"),
-        (
-            with("redirect_uris", json!(["http://localhost/callback"])),
-            "&quot;http://127.0.0.1:33418/callback&quot;",
-        ),
-        (
-            with("redirect_uris", json!([REDIRECT.to_owned() + "/x"])),
-            "redirect_uris do not contain",
-        ),
-        (with("redirect_uris", json!({})), "it is not a document"),
-        (
             with("token_endpoint_auth_method", json!("<script>")),
             "&quot;&lt;script&gt;&quot;: it must be none",
         ),
-        (with("client_name", json!(" ")), "client_name is empty"),
-        (
-            with("x", json!("x".repeat(6_000))),
-            "longer than 5120 bytes",
-        ),
         (redirected, "status 302"),
-        (answer(404, &json!({})), "status 404"),
-        (html, "&quot;text/html&quot;"),
     ] {
         let people = people();
         publish(&people, ID, document);
@@ -497,15 +377,6 @@ fn a_hostile_document_ends_the_sign_in_before_any_redirect() {
     people.provider.documents.borrow_mut().clear();
     let text = page(sign_in(&people, &asked()).1, 400);
     assert!(text.contains("cannot be fetched"), "{text}");
-}
-
-#[test]
-fn the_port_of_a_redirect_may_differ_from_the_registered_one() {
-    for redirect in ["http://127.0.0.1/callback", "http://127.0.0.1:1/callback"] {
-        let people = people();
-        let (_, question) = sign_in(&people, &asked_with("redirect_uri", redirect));
-        assert!(question.expect(200).text().contains(redirect));
-    }
 }
 
 #[test]
@@ -534,30 +405,6 @@ fn a_code_is_valid_once_and_only_for_its_client() {
             "client_id is not the one",
         ),
         (
-            "client_id",
-            "terraform-cli",
-            "invalid_request",
-            "redirect_uri must be",
-        ),
-        (
-            "client_id",
-            "https://app.example.com",
-            "invalid_client",
-            "with a path",
-        ),
-        (
-            "redirect_uri",
-            "http://127.0.0.1:33419/callback",
-            "invalid_grant",
-            "redirect_uri is not the one",
-        ),
-        (
-            "redirect_uri",
-            "https://evil.example/",
-            "invalid_request",
-            "own machine only",
-        ),
-        (
             "resource",
             "https://registry.test/mcp",
             "invalid_target",
@@ -569,13 +416,6 @@ fn a_code_is_valid_once_and_only_for_its_client() {
             "invalid_grant",
             "code_verifier does not belong",
         ),
-        (
-            "grant_type",
-            "refresh_token",
-            "unsupported_grant_type",
-            "grant_type",
-        ),
-        ("code", "x", "invalid_grant", "not a code of this registry"),
     ] {
         let mut parts = exchanged(&code);
         for part in &mut parts {
@@ -586,7 +426,7 @@ fn a_code_is_valid_once_and_only_for_its_client() {
         let told = refused(people.exchange(&parts), error);
         assert!(told.contains(words), "{told}");
     }
-    let token = people.exchange(&exchanged(&code)).expect(200).json();
+    let token = people.exchange(&exchanged(&code)).found();
     let token = token["access_token"].as_str().unwrap();
     let send = || {
         people

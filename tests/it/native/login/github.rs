@@ -7,7 +7,7 @@ use crate::support::people::{People, answer, exchanged, opened, parameter};
 use crate::support::registry::Response;
 
 /// Returns GitHub's response to a request.
-pub(super) fn github(url: &str) -> Option<Response> {
+fn github(url: &str) -> Option<Response> {
     let json = match url.split('#').next().unwrap() {
         "https://github.com/login/oauth/access_token" => {
             assert!(

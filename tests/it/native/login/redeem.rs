@@ -16,66 +16,12 @@ fn a_code_is_valid_only_for_its_terminal_7_6() {
     let (_, question) = people.sign_in();
     let (consent, (_, state)) = (hidden(&question), people.begin());
     let tampered = code.replace('a', "b");
-    for (name, value, error, words) in [
-        (
-            "client_id",
-            "other",
-            "invalid_client",
-            "must be terraform-cli",
-        ),
-        ("client_id", "", "invalid_client", "must be terraform-cli"),
-        (
-            "grant_type",
-            "password",
-            "unsupported_grant_type",
-            "grant_type",
-        ),
-        (
-            "grant_type",
-            "refresh_token",
-            "unsupported_grant_type",
-            "grant_type",
-        ),
-        ("code", "", "invalid_request", "code is missing"),
-        ("code", "x", "invalid_grant", "not a code of this registry"),
-        (
-            "code",
-            &tampered,
-            "invalid_grant",
-            "not a code of this registry",
-        ),
-        (
-            "code",
-            &consent,
-            "invalid_grant",
-            "not a code of this registry",
-        ),
-        (
-            "code",
-            &state,
-            "invalid_grant",
-            "not a code of this registry",
-        ),
-        ("code_verifier", "", "invalid_request", "is missing"),
-        ("code_verifier", "short", "invalid_request", "43 to 128"),
-        (
-            "code_verifier",
-            &other_verifier,
-            "invalid_grant",
-            "code_verifier does not belong",
-        ),
-        (
-            "redirect_uri",
-            "http://localhost:10004/login",
-            "invalid_grant",
-            "redirect_uri is not the one",
-        ),
-        (
-            "redirect_uri",
-            "http://127.0.0.1:10003/login",
-            "invalid_request",
-            "redirect_uri must be",
-        ),
+    for (name, value) in [
+        ("code", tampered.as_str()),
+        ("code", &consent),
+        ("code", &state),
+        ("code_verifier", &other_verifier),
+        ("redirect_uri", "http://localhost:10004/login"),
     ] {
         let mut parts = exchanged(&code);
         for part in &mut parts {
@@ -83,8 +29,7 @@ fn a_code_is_valid_only_for_its_terminal_7_6() {
                 part.1 = value;
             }
         }
-        let told = refused(people.exchange(&parts), error);
-        assert!(told.contains(words), "{told}");
+        refused(people.exchange(&parts), "invalid_grant");
     }
     let elsewhere = People::with(&[("TERRACE_ADMIN_TOKEN", "another-admin-token")]);
     let foreign = elsewhere.allow();
@@ -111,7 +56,7 @@ fn a_code_is_valid_for_a_minute() {
 fn a_code_that_is_used_twice_revokes_its_token() {
     let people = People::new();
     let code = people.allow();
-    let json = people.exchange(&exchanged(&code)).expect(200).json();
+    let json = people.exchange(&exchanged(&code)).found();
     let token = json["access_token"].as_str().unwrap();
     let private = [("TERRACE_ACCESS", "private")];
     let elsewhere = || Registry::in_memory(&people.memory.elsewhere(), &private);

@@ -8,11 +8,11 @@ use crate::support::{MirrorFixture, ModuleFixture, ProviderFixture, Registry};
 fn paths(registry: &Registry, repository: &str, version: &str) -> Vec<String> {
     let at = |digest: &serde_json::Value| digest.as_str().unwrap().to_owned();
     let tag = format!("/v2/{repository}/manifests/{version}");
-    let index = registry.get(&tag).expect(200).json();
+    let index = registry.read(&tag);
     let mut paths = vec![format!("/v2/{repository}/tags/list"), tag];
     for descriptor in index["manifests"].as_array().unwrap() {
         let path = format!("/v2/{repository}/manifests/{}", at(&descriptor["digest"]));
-        let manifest = registry.get(&path).expect(200).json();
+        let manifest = registry.read(&path);
         paths.push(path);
         let layer = at(&manifest["layers"][0]["digest"]);
         paths.push(format!("/v2/{repository}/blobs/{layer}"));
@@ -21,8 +21,7 @@ fn paths(registry: &Registry, repository: &str, version: &str) -> Vec<String> {
 }
 
 fn published() -> (Memory, Registry, Vec<String>) {
-    let memory = Memory::new();
-    let registry = Registry::in_memory(&memory, &[]);
+    let (memory, registry) = Registry::with_memory(&[]);
     let provider = ProviderFixture::new("1.0.0");
     provider.publish(&registry);
     let repository = format!("providers/{}/widget", provider.namespace);
@@ -77,8 +76,7 @@ fn the_catalog_has_its_own_route_and_reads_nothing() {
 /// The tag follows the mirrored platforms; a manifest that a client has resolved remains readable.
 #[test]
 fn a_new_platform_adds_a_manifest() {
-    let memory = Memory::new();
-    let registry = Registry::in_memory(&memory, &[]);
+    let (_, registry) = Registry::with_memory(&[]);
     let fixture = MirrorFixture::new("1.0.0");
     fixture.clone().only("amd64").publish(&registry);
     let repository = format!("providers/{}", fixture.address());
@@ -100,8 +98,7 @@ fn a_new_platform_adds_a_manifest() {
 
 #[test]
 fn a_blocked_version_has_no_artifact() {
-    let memory = Memory::new();
-    let registry = Registry::in_memory(&memory, &[]);
+    let (memory, registry) = Registry::with_memory(&[]);
     let fixture = MirrorFixture::new("1.0.0");
     fixture.publish(&registry);
     let repository = format!("providers/{}", fixture.address());
@@ -121,8 +118,7 @@ fn a_blocked_version_has_no_artifact() {
 /// Two versions may share bytes, and two digests may share their beginning.
 #[test]
 fn a_digest_is_found_in_any_version() {
-    let memory = Memory::new();
-    let registry = Registry::in_memory(&memory, &[]);
+    let (memory, registry) = Registry::with_memory(&[]);
     let first = ModuleFixture::new("1.0.0");
     first.publish(&registry);
     let second = ModuleFixture::of(first.address.split('/').next().unwrap(), "1.1.0");

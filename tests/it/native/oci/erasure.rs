@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use terrace_core::maintenance::garbage::GARBAGE_SECONDS;
 
-use super::{NAME, in_memory, paths};
+use super::{NAME, paths};
 use crate::support::chain;
 use crate::support::faults::{Failure, Fault, Operations, When, is_write};
 use crate::support::fixtures::{send_upload, sha256};
@@ -30,7 +30,7 @@ fn erase(registry: &Registry, body: &Value) -> Response {
 
 /// Returns a registry with an artifact whose layer is the secret, and the text of its manifest.
 fn pushed() -> (Memory, Registry, String) {
-    let (memory, registry) = in_memory();
+    let (memory, registry) = Registry::with_memory(&[]);
     let text = Pushed::of(&registry, NAME).artifact("1.0.0", SECRET, json!({}));
     (memory, registry, text)
 }
@@ -64,7 +64,7 @@ fn an_erased_artifact_leaves_only_its_tombstones() {
     let referrer = json!({ "subject": { "mediaType": MANIFEST, "digest": digest(text.as_bytes()), "size": text.len() } });
     let signature = repository.artifact("signature", b"signed", referrer);
     let signature = digest(signature.as_bytes());
-    let answer = erase(&registry, &whole(&text)).expect(200).json();
+    let answer = erase(&registry, &whole(&text)).found();
     assert_eq!(answer["uploads_end"], 1_800_000_000 + 3_600 + 900);
     for path in paths(&text, "1.0.0") {
         let status = repository.get(&path).status;
@@ -188,16 +188,15 @@ fn an_erased_digest_is_refused_by_every_push() {
 
 #[test]
 fn the_tombstone_of_a_digest_covers_archives_and_blobs() {
-    let (memory, registry) = in_memory();
+    let (memory, registry) = Registry::with_memory(&[]);
     let module = ModuleFixture::of("acme", "1.0.0");
     let bytes = module.archive.clone();
     let repository = Pushed::of(&registry, NAME);
     repository.blob(&bytes);
     erase(&registry, &erasure(&[&digest(&bytes)], &[NAME])).expect(200);
-    let refused = module.put(&registry).expect(410);
-    assert!(refused.errors().contains(REASON), "{}", refused.text());
+    module.put(&registry).refuses(410, REASON);
 
-    let (other_memory, other) = in_memory();
+    let (other_memory, other) = Registry::with_memory(&[]);
     module.publish(&other);
     Pushed::of(&other, NAME).blob(&bytes);
     let key = format!("archives/{}.zip", sha256(&bytes));
@@ -213,17 +212,16 @@ fn the_tombstone_of_a_digest_covers_archives_and_blobs() {
 
 #[test]
 fn a_mirrored_release_is_not_published_with_an_erased_blob() {
-    let (_, registry) = in_memory();
+    let (_, registry) = Registry::with_memory(&[]);
     let mirrored = MirrorFixture::of(ProviderFixture::of("acme", "gadget", "1.0.0"));
     let zip = digest(&mirrored.origin.packages[0].3);
     erase(&registry, &erasure(&[&zip], &[])).expect(200);
-    let refused = mirrored.put(&registry).expect(410);
-    assert!(refused.errors().contains(REASON), "{}", refused.text());
+    mirrored.put(&registry).refuses(410, REASON);
 }
 
 #[test]
 fn a_signed_upload_url_stores_no_erased_archive() {
-    let (memory, registry) = in_memory();
+    let (memory, registry) = Registry::with_memory(&[]);
     let fixture = ModuleFixture::of("acme", "1.0.0");
     let missing = fixture.put(&registry).expect(202).json()["missing"][0].clone();
     let key = format!("archives/{}.zip", sha256(&fixture.archive));
@@ -245,9 +243,7 @@ fn the_repair_and_a_garbage_collection_remove_an_erased_blob_that_is_stored_agai
     let tombstone = memory.object_bytes(&format!("garbage/{}.blob", sha256(SECRET)));
     memory.advance(GARBAGE_SECONDS);
     let body = json!({ "remove": [{ "key": key, "marked_at": 1_800_000_000 }] });
-    let removed = post(&registry, "/admin/v1/garbage", &body)
-        .expect(200)
-        .json();
+    let removed = post(&registry, "/admin/v1/garbage", &body).found();
     assert_eq!(removed["removed"], json!([key]));
     assert!(!memory.keys().contains(&key));
     assert_eq!(
@@ -259,12 +255,7 @@ fn the_repair_and_a_garbage_collection_remove_an_erased_blob_that_is_stored_agai
 #[test]
 fn the_shared_empty_configuration_and_invalid_names_are_refused() {
     let (_, registry, _) = pushed();
-    let refused = erase(&registry, &erasure(&[&digest(b"{}")], &[NAME])).expect(422);
-    assert!(
-        refused.errors().contains("cannot be erased"),
-        "{}",
-        refused.text()
-    );
+    erase(&registry, &erasure(&[&digest(b"{}")], &[NAME])).refuses(422, "cannot be erased");
     let empty = format!("archives/{}.zip", sha256(b"{}"));
     erase(&registry, &json!({ "reason": REASON, "archives": [empty] })).expect(422);
     let secret = digest(SECRET);
@@ -292,7 +283,7 @@ fn a_broken_erasure_of_pushed_content_is_completed_by_a_retry() {
         )
     };
     let unbroken = memory.copy();
-    let answer = run(&unbroken).expect(200).json();
+    let answer = run(&unbroken).found();
     let writes: Vec<String> = unbroken
         .operations()
         .into_iter()
@@ -323,7 +314,7 @@ fn a_broken_erasure_of_pushed_content_is_completed_by_a_retry() {
                     .put_manifest("1.0.0", MANIFEST, &text)
                     .expect(410);
             }
-            assert_eq!(run(&memory).expect(200).json(), answer, "{what}");
+            assert_eq!(run(&memory).found(), answer, "{what}");
             assert_eq!(left(&memory), left(&unbroken), "{what}");
             for path in paths(&text, "1.0.0") {
                 repository.get(&path).expect(404);
@@ -401,8 +392,7 @@ fn documents_of_erased_content_are_kept_out_of_an_import() {
     let import = Sent::new("PUT", "/admin/v1/facts").bearing(registry.token());
     let answer = registry
         .send(&import.body(json!({ "facts": facts }).to_string()))
-        .expect(200)
-        .json();
+        .found();
     // The empty configuration is still linked.
     assert_eq!(answer["unchanged"].as_array().unwrap().len(), 1, "{answer}");
     assert_eq!(answer["erased"].as_array().unwrap().len(), 3, "{answer}");
@@ -414,9 +404,7 @@ fn documents_of_erased_content_are_kept_out_of_an_import() {
         "{answer}"
     );
     let asked = json!({ "archives": [{ "key": format!("oci/blobs/sha256/{}", sha256(SECRET)), "size": SECRET.len() }] });
-    let answer = post(&registry, "/admin/v1/archives", &asked)
-        .expect(200)
-        .json();
+    let answer = post(&registry, "/admin/v1/archives", &asked).found();
     assert_eq!(answer["missing"], json!([]));
 }
 
@@ -429,7 +417,7 @@ fn the_tombstone_of_a_blob_is_imported_unless_its_digest_is_stored() {
     let body = json!({ "facts": [{ "key": key, "document": document }] }).to_string();
     let import = |registry: &Registry| {
         let sent = Sent::new("PUT", "/admin/v1/facts").bearing(registry.token());
-        registry.send(&sent.body(body.clone())).expect(200).json()
+        registry.send(&sent.body(body.clone())).found()
     };
     let (_, stored, _) = pushed();
     let answer = import(&stored);
@@ -440,7 +428,7 @@ fn the_tombstone_of_a_blob_is_imported_unless_its_digest_is_stored() {
             .contains("--blob sha256:"),
         "{answer}"
     );
-    let (empty_memory, empty) = in_memory();
+    let (empty_memory, empty) = Registry::with_memory(&[]);
     assert_eq!(import(&empty)["created"], json!([key]));
     assert_eq!(import(&empty)["unchanged"], json!([key]));
     assert_eq!(empty_memory.object_bytes(&key), document.as_bytes());
@@ -464,7 +452,7 @@ fn erased_at(memory: &Memory, seen: &str, when: When, digests: &[String]) -> Fau
 
 #[test]
 fn a_blob_that_is_erased_before_its_link_is_refused_and_not_linked() {
-    let (memory, registry) = in_memory();
+    let (memory, registry) = Registry::with_memory(&[]);
     let other = Pushed::of(&registry, "team/other");
     let fault = erased_at(
         &memory,
@@ -482,7 +470,7 @@ fn a_blob_that_is_erased_before_its_link_is_refused_and_not_linked() {
 
 #[test]
 fn the_repair_removes_a_link_whose_push_ended_before_its_second_look() {
-    let (memory, registry) = in_memory();
+    let (memory, registry) = Registry::with_memory(&[]);
     let other = Pushed::of(&registry, "team/other");
     other.blob(b"no secret");
     let fault = erased_at(
@@ -511,7 +499,7 @@ fn the_repair_removes_a_link_whose_push_ended_before_its_second_look() {
 #[test]
 fn the_repair_removes_a_manifest_whose_push_ended_before_its_second_look() {
     let text = pushed().2;
-    let (memory, registry) = in_memory();
+    let (memory, registry) = Registry::with_memory(&[]);
     let other = Pushed::of(&registry, "team/other");
     other.blob(b"{}");
     other.blob(SECRET);
@@ -551,7 +539,7 @@ fn the_tombstone_of_a_manifest_is_not_imported_where_a_repository_has_it() {
     let body = json!({ "facts": [{ "key": key, "document": document }] }).to_string();
     let import = || {
         let sent = Sent::new("PUT", "/admin/v1/facts").bearing(registry.token());
-        registry.send(&sent.body(body.clone())).expect(200).json()
+        registry.send(&sent.body(body.clone())).found()
     };
     let refused = import();
     let reason = refused["refused"][0]["reason"].as_str().unwrap();

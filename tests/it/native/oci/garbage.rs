@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use terrace_core::maintenance::garbage::GARBAGE_SECONDS;
 
-use super::{NAME, in_memory};
+use super::NAME;
 use crate::support::faults::{Failure, Operations, When, at_each_write};
 use crate::support::fixtures::sha256;
 use crate::support::memory::Memory;
@@ -18,7 +18,7 @@ fn key() -> String {
 }
 
 fn change(registry: &Registry, body: &Value) -> Value {
-    post(registry, "/admin/v1/garbage", body).expect(200).json()
+    post(registry, "/admin/v1/garbage", body).found()
 }
 
 fn removal(marked_at: u64) -> Value {
@@ -27,7 +27,7 @@ fn removal(marked_at: u64) -> Value {
 
 /// Returns a registry with a blob that was deleted from its only repository, and its mark an hour later.
 fn marked() -> (Memory, Registry, u64) {
-    let (memory, registry) = in_memory();
+    let (memory, registry) = Registry::with_memory(&[]);
     let repository = Pushed::of(&registry, NAME);
     repository.blob(BLOB);
     let path = format!("blobs/{}", digest(BLOB));
@@ -101,16 +101,9 @@ fn a_push_during_a_removal_never_leaves_a_link_without_its_blob() {
             let (memory, registry, marked_at) = marked();
             let other = Pushed::of(&registry, "team/other");
             let removal = Sent::new("POST", "/admin/v1/garbage").bearing(registry.token());
-            let mut requests = vec![removal.body(removal_text(marked_at)), request(&other)];
+            let requests = [removal.body(removal_text(marked_at)), request(&other)];
             memory.interleave();
-            if delay % 2 == 1 {
-                requests.reverse();
-            }
-            let answers = registry.send_after(&requests, &[delay / 2, 0]);
-            let mut statuses: Vec<u16> = answers.iter().map(|answer| answer.status).collect();
-            if delay % 2 == 1 {
-                statuses.reverse();
-            }
+            let statuses = registry.send_both(requests, delay).map(|it| it.status);
             assert_eq!(statuses[0], 200, "{delay}");
             // 202: the blob is missing, and must be uploaded.
             assert!(

@@ -2,13 +2,14 @@
 
 use serde_json::json;
 
-use super::{NAME, in_memory, paths};
+use super::{NAME, paths};
+use crate::support::Registry;
 use crate::support::faults::{Failure, When};
 use crate::support::pushed::{MANIFEST, Pushed, PushedProvider, digest};
 
 #[test]
 fn a_lost_index_is_rebuilt_and_costs_one_read_again() {
-    let (memory, registry) = in_memory();
+    let (memory, registry) = Registry::with_memory(&[]);
     let pushed = Pushed::of(&registry, NAME);
     let text = pushed.artifact("latest", b"layer", json!({}));
     for path in paths(&text, "latest") {
@@ -32,7 +33,7 @@ fn a_lost_index_is_rebuilt_and_costs_one_read_again() {
 
 #[test]
 fn a_bucket_that_has_lost_its_metadata_has_the_same_tags() {
-    let (memory, registry) = in_memory();
+    let (memory, registry) = Registry::with_memory(&[]);
     let provider = PushedProvider::of("acme", "1");
     let index = provider.prepare(&registry);
     for tag in ["1.0.0", "latest"] {
@@ -47,7 +48,7 @@ fn a_bucket_that_has_lost_its_metadata_has_the_same_tags() {
 /// Clients check for each blob before they push it, and the edge caches that it is missing.
 #[test]
 fn a_blob_that_was_read_before_its_push_is_indexed_once() {
-    let (memory, registry) = in_memory();
+    let (memory, registry) = Registry::with_memory(&[]);
     memory.at_an_edge();
     let pushed = Pushed::of(&registry, NAME);
     let text = pushed.artifact("latest", b"layer", json!({}));
@@ -78,7 +79,7 @@ fn a_blob_that_was_read_before_its_push_is_indexed_once() {
 
 #[test]
 fn a_deleted_manifest_can_be_read_for_at_most_half_a_minute() {
-    let (memory, registry) = in_memory();
+    let (memory, registry) = Registry::with_memory(&[]);
     memory.at_an_edge();
     let pushed = Pushed::of(&registry, NAME);
     let text = pushed.artifact("latest", b"layer", json!({}));
@@ -97,7 +98,7 @@ fn a_deleted_manifest_can_be_read_for_at_most_half_a_minute() {
 
 #[test]
 fn a_listing_that_makes_no_progress_is_503() {
-    let (memory, registry) = in_memory();
+    let (memory, registry) = Registry::with_memory(&[]);
     let pushed = Pushed::of(&registry, NAME);
     pushed.artifact("latest", b"layer", json!({}));
     memory.lose_indices();
@@ -108,7 +109,7 @@ fn a_listing_that_makes_no_progress_is_503() {
 
 #[test]
 fn a_write_to_a_busy_key_is_retried() {
-    let (memory, registry) = in_memory();
+    let (memory, registry) = Registry::with_memory(&[]);
     let pushed = Pushed::of(&registry, NAME);
     let text = pushed.artifact("latest", b"layer", json!({}));
     memory.fail("R2 put", 0..3, When::Before, Failure::Busy);

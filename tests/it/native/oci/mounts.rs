@@ -1,6 +1,6 @@
 //! Blobs of published releases, mounted into repositories that clients push to.
 
-use super::{NAME, break_everywhere, in_memory};
+use super::{NAME, break_everywhere};
 use crate::support::fixtures::sha256;
 use crate::support::memory::Memory;
 use crate::support::pushed::{Pushed, PushedProvider, digest};
@@ -49,7 +49,7 @@ fn set_state(registry: &Registry, address: &str, state: &str) {
 
 #[test]
 fn everything_of_a_published_release_is_mounted_and_leaves_no_upload() {
-    let (memory, registry) = in_memory();
+    let (memory, registry) = Registry::with_memory(&[]);
     let pushed = Pushed::of(&registry, NAME);
     for (from, zip) in publish_all(&registry) {
         for bytes in [&zip[..], b"{}"] {
@@ -75,7 +75,7 @@ fn everything_of_a_published_release_is_mounted_and_leaves_no_upload() {
 /// A hosted provider has a second repository name, under the registry's own hostname.
 #[test]
 fn a_hosted_provider_is_mounted_by_its_long_name() {
-    let (_, registry) = in_memory();
+    let (_, registry) = Registry::with_memory(&[]);
     let [(_, zip), ..] = publish_all(&registry);
     let from = format!("providers/{}/acme/widget", registry.hostname());
     mount(&registry, TOKEN, &format!("{}&from={from}", digest(&zip))).expect(201);
@@ -83,7 +83,7 @@ fn a_hosted_provider_is_mounted_by_its_long_name() {
 
 #[test]
 fn a_digest_that_is_not_a_blob_of_the_release_must_be_uploaded() {
-    let (_, registry) = in_memory();
+    let (_, registry) = Registry::with_memory(&[]);
     let [(provider, zip), (_, mirrored), (module, _)] = publish_all(&registry);
     let manifest = registry
         .head(&format!("/v2/{provider}/manifests/1.0.0"))
@@ -145,7 +145,7 @@ fn a_mount_that_is_broken_at_each_write_links_nothing_and_can_be_sent_again() {
 
 #[test]
 fn a_damaged_archive_is_not_linked() {
-    let (memory, registry) = in_memory();
+    let (memory, registry) = Registry::with_memory(&[]);
     let [.., (from, zip)] = publish_all(&registry);
     let digest = digest(&zip);
     let archive = format!("archives/{}.zip", sha256(&zip));
@@ -160,7 +160,7 @@ fn a_damaged_archive_is_not_linked() {
 
 #[test]
 fn a_blob_of_a_revoked_version_is_not_mounted() {
-    let (_, registry) = in_memory();
+    let (_, registry) = Registry::with_memory(&[]);
     let [_, _, (from, zip)] = publish_all(&registry);
     let query = format!("{}&from={from}", digest(&zip));
     set_state(&registry, "modules/acme/vpc/aws/1.0.0", "revoked");
@@ -192,7 +192,7 @@ fn a_blob_of_a_revoked_version_is_not_mounted() {
 
 #[test]
 fn a_version_that_is_blocked_is_not_mounted() {
-    let (memory, registry) = in_memory();
+    let (memory, registry) = Registry::with_memory(&[]);
     let [_, (from, zip), _] = publish_all(&registry);
     let address = from.strip_prefix("providers/").unwrap();
     let blocked = format!("{address}@1.0.0");
@@ -204,8 +204,7 @@ fn a_version_that_is_blocked_is_not_mounted() {
 
 #[test]
 fn a_mount_does_not_reveal_an_unreadable_release() {
-    let memory = Memory::new();
-    let registry = Registry::in_memory(&memory, &[("TERRACE_ACCESS", "private")]);
+    let (memory, registry) = Registry::with_memory(&[("TERRACE_ACCESS", "private")]);
     let [(provider, zip), ..] = publish_all(&registry);
     let pushed = Pushed::of(&registry, "other/app");
     pushed.blob(b"a secret");
@@ -239,8 +238,7 @@ fn a_mount_does_not_reveal_an_unreadable_release() {
 /// regctl sends this for blobs that it could not mount from another repository.
 #[test]
 fn a_blob_of_the_target_is_mounted_without_from_if_the_caller_may_read_it() {
-    let memory = Memory::new();
-    let registry = Registry::in_memory(&memory, &[("TERRACE_ACCESS", "private")]);
+    let (_, registry) = Registry::with_memory(&[("TERRACE_ACCESS", "private")]);
     let here = Pushed::of(&registry, NAME).blob(b"a blob");
     let elsewhere = Pushed::of(&registry, "other/app").blob(b"another");
     let (_, both) = create(&registry, &["publish:team", "read:team"], None);

@@ -2,7 +2,6 @@
 
 use serde_json::{Value, json};
 
-use super::in_memory;
 use crate::support::Registry;
 use crate::support::faults::{Failure, When};
 use crate::support::memory::Memory;
@@ -11,7 +10,7 @@ use crate::support::pushed::{PushedProvider, code, digest};
 /// With two tags, the second version could contradict a mirrored one after the first is written.
 #[test]
 fn a_provider_pushed_by_its_digest_gets_at_most_one_version() {
-    let (memory, registry) = in_memory();
+    let (memory, registry) = Registry::with_memory(&[]);
     let provider = PushedProvider::of("acme", "1");
     let index = provider.prepare(&registry);
     let own = digest(index.to_string().as_bytes());
@@ -27,7 +26,7 @@ fn a_provider_pushed_by_its_digest_gets_at_most_one_version() {
 /// Reading the manifests first would be expensive: each may have 4 MiB.
 #[test]
 fn too_many_platforms_are_refused_before_they_are_read() {
-    let (memory, registry) = in_memory();
+    let (memory, registry) = Registry::with_memory(&[]);
     let provider = PushedProvider::of("acme", "1");
     let index = provider.prepare(&registry);
     let reads = |manifests: Vec<Value>| {
@@ -51,7 +50,7 @@ fn too_many_platforms_are_refused_before_they_are_read() {
 
 #[test]
 fn zips_that_are_stored_concurrently_are_found() {
-    let (memory, registry) = in_memory();
+    let (memory, registry) = Registry::with_memory(&[]);
     let provider = PushedProvider::of("acme", "1");
     let index = provider.prepare(&registry);
     provider.tag(&registry, "1.0.0", &index).expect(201);

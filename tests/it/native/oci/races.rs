@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{NAME, in_memory, paths};
+use super::{NAME, paths};
 use crate::support::Registry;
 use crate::support::faults::Fault;
 use crate::support::memory::Memory;
@@ -24,7 +24,7 @@ fn manifest_path(text: &str) -> String {
 /// The index ends up matching the bucket, whichever writer comes last.
 #[test]
 fn a_tag_pushed_twice_concurrently_names_the_later_manifest() {
-    let (memory, registry) = in_memory();
+    let (memory, registry) = Registry::with_memory(&[]);
     let pushed = Pushed::of(&registry, NAME);
     let (first, second) = (
         pushed.artifact("first", b"first", json!({})),
@@ -49,7 +49,7 @@ fn a_tag_pushed_twice_concurrently_names_the_later_manifest() {
 
 #[test]
 fn two_tags_pushed_concurrently_are_both_listed() {
-    let (memory, registry) = in_memory();
+    let (memory, registry) = Registry::with_memory(&[]);
     let pushed = Pushed::of(&registry, NAME);
     let text = pushed.artifact("first", b"layer", json!({}));
     let (memory_of_other, other_text) = (memory.clone(), text.clone());
@@ -67,7 +67,7 @@ fn two_tags_pushed_concurrently_are_both_listed() {
 /// A reader that has missed an index must not restore a manifest that is deleted meanwhile.
 #[test]
 fn a_manifest_deleted_while_a_reader_rebuilds_its_index_stays_deleted() {
-    let (memory, registry) = in_memory();
+    let (memory, registry) = Registry::with_memory(&[]);
     let pushed = Pushed::of(&registry, NAME);
     let text = pushed.artifact("latest", b"layer", json!({}));
     let other = pushed.artifact("other", b"another", json!({}));
@@ -97,7 +97,7 @@ fn a_manifest_deleted_while_a_reader_rebuilds_its_index_stays_deleted() {
 #[test]
 fn one_of_two_concurrent_chunks_is_rejected() {
     for before_session in [false, true] {
-        let (memory, registry) = in_memory();
+        let (memory, registry) = Registry::with_memory(&[]);
         let pushed = Pushed::of(&registry, NAME);
         let location = pushed.begin();
         let path = location.clone();
@@ -128,7 +128,7 @@ fn one_of_two_concurrent_chunks_is_rejected() {
 /// One of two requests that complete an upload removes its chunks while the other reads them.
 #[test]
 fn an_upload_that_is_completed_twice_concurrently_succeeds() {
-    let (memory, registry) = in_memory();
+    let (memory, registry) = Registry::with_memory(&[]);
     let pushed = Pushed::of(&registry, NAME);
     let location = pushed.begin();
     let patch = pushed.request("PATCH", &location).body(b"bytes");
@@ -147,7 +147,7 @@ fn an_upload_that_is_completed_twice_concurrently_succeeds() {
 /// A list that was built before a delete must not be the final one.
 #[test]
 fn a_tag_deleted_with_its_manifest_during_a_push_is_not_listed() {
-    let (memory, registry) = in_memory();
+    let (memory, registry) = Registry::with_memory(&[]);
     let pushed = Pushed::of(&registry, NAME);
     let gone = pushed.artifact("gone", b"gone", json!({}));
     let text = pushed.artifact("first", b"layer", json!({}));
@@ -162,7 +162,7 @@ fn a_tag_deleted_with_its_manifest_during_a_push_is_not_listed() {
 #[test]
 fn a_tag_that_moves_while_its_old_manifest_is_deleted_is_kept() {
     for at in ["R2 list oci/tags/", "R2 put oci/tags/"] {
-        let (memory, registry) = in_memory();
+        let (memory, registry) = Registry::with_memory(&[]);
         let pushed = Pushed::of(&registry, NAME);
         let old = pushed.artifact("latest", b"old", json!({}));
         let new = pushed.artifact("other", b"new", json!({}));
@@ -203,7 +203,7 @@ fn a_manifest_that_is_deleted_while_it_is_pushed_is_visible_everywhere_or_nowher
     ];
     let at = pushes.iter().map(|at| (true, at));
     for (interrupts_push, at) in at.chain(deletes.iter().map(|at| (false, at))) {
-        let (memory, registry) = in_memory();
+        let (memory, registry) = Registry::with_memory(&[]);
         let pushed = Pushed::of(&registry, NAME);
         let subject = pushed.artifact("subject", b"layer", json!({}));
         let subject = json!({
@@ -249,7 +249,7 @@ fn a_manifest_that_is_deleted_while_it_is_pushed_is_visible_everywhere_or_nowher
 /// Such tags are left by an interrupted delete, and by one that a push has overtaken.
 #[test]
 fn tags_of_a_lost_manifest_are_removed_by_the_next_delete() {
-    let (memory, registry) = in_memory();
+    let (memory, registry) = Registry::with_memory(&[]);
     let pushed = Pushed::of(&registry, NAME);
     let text = pushed.artifact("latest", b"layer", json!({}));
     pushed.artifact("other", b"other", json!({}));

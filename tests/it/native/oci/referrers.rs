@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use super::{NAME, in_memory};
+use super::NAME;
 use crate::support::Registry;
 use crate::support::pushed::{MANIFEST, Pushed, code, digest};
 
@@ -74,7 +74,7 @@ impl<'a> Referred<'a> {
 
 #[test]
 fn many_referrers_are_listed_in_pages_that_keep_the_filter_11_7() {
-    let (memory, registry) = in_memory();
+    let (memory, registry) = Registry::with_memory(&[]);
     let referred = Referred::new(&registry);
     let (mut all, mut wanted) = (BTreeSet::new(), BTreeSet::new());
     for number in 0..150 {
@@ -106,7 +106,7 @@ fn many_referrers_are_listed_in_pages_that_keep_the_filter_11_7() {
 /// Clients read at most 4 MiB (6.8).
 #[test]
 fn long_referrers_are_listed_in_shorter_pages() {
-    let (_, registry) = in_memory();
+    let (_, registry) = Registry::with_memory(&[]);
     let referred = Referred::new(&registry);
     let long = "x".repeat(65_000);
     let refer = |number: usize| referred.refer("a/b", &format!("{number:03}{long}"));
@@ -122,7 +122,7 @@ fn long_referrers_are_listed_in_shorter_pages() {
 /// A concurrent push and delete can leave such a referrer.
 #[test]
 fn a_missing_manifest_is_not_listed_as_a_referrer() {
-    let (memory, registry) = in_memory();
+    let (memory, registry) = Registry::with_memory(&[]);
     let referred = Referred::new(&registry);
     let (gone, there) = (
         referred.refer("a/b", "gone"),

@@ -2,7 +2,6 @@
 
 use serde_json::{Value, json};
 
-use super::in_memory;
 use crate::support::fixtures::{Signer, add_key, sha256, zip_of};
 use crate::support::memory::Memory;
 use crate::support::pushed::{Pushed, PushedProvider, digest};
@@ -44,7 +43,7 @@ fn a_digest_of_a_revoked_version_is_410_until_the_version_is_restored() {
         Released::mirrored("1.0.0"),
         Released::module("1.0.0"),
     ] {
-        let (memory, registry) = in_memory();
+        let (memory, registry) = Registry::with_memory(&[]);
         released.prepare(&registry);
         released.store_archives(&memory);
         let status = registry.send(&released.request(&registry)).status;
@@ -79,7 +78,7 @@ fn a_digest_of_a_revoked_version_is_410_until_the_version_is_restored() {
 
 #[test]
 fn bytes_of_two_versions_are_410_only_when_both_are_revoked() {
-    let (memory, registry) = in_memory();
+    let (memory, registry) = Registry::with_memory(&[]);
     let blob = with_same_bytes(&registry, &["1.0.0", "1.1.0"]);
     for (version, state, status) in [
         ("1.0.0", "revoked", 307),
@@ -105,7 +104,7 @@ fn bytes_of_two_versions_are_410_only_when_both_are_revoked() {
 
 #[test]
 fn bytes_of_a_revoked_version_are_served_again_after_another_publish() {
-    let (memory, registry) = in_memory();
+    let (memory, registry) = Registry::with_memory(&[]);
     let blob = with_same_bytes(&registry, &["1.0.0"]);
     set_module_state(&registry, "1.0.0", "revoked");
     registry.get(&blob).expect(410);
@@ -117,7 +116,7 @@ fn bytes_of_a_revoked_version_are_served_again_after_another_publish() {
 
 #[test]
 fn bytes_of_two_versions_that_are_revoked_concurrently_are_410() {
-    let (memory, registry) = in_memory();
+    let (memory, registry) = Registry::with_memory(&[]);
     let blob = with_same_bytes(&registry, &["1.0.0", "1.1.0"]);
     let other = memory.clone();
     memory.before("KV put", move || {
@@ -130,7 +129,7 @@ fn bytes_of_two_versions_that_are_revoked_concurrently_are_410() {
 
 #[test]
 fn an_old_index_of_a_revoked_blob_is_rewritten_by_a_full_repair() {
-    let (memory, registry) = in_memory();
+    let (memory, registry) = Registry::with_memory(&[]);
     let blob = with_same_bytes(&registry, &["1.0.0"]);
     let digest = blob.rsplit(':').next().unwrap();
     let key = format!("modules/acme/vpc/aws/sha256/{digest}");
@@ -147,7 +146,7 @@ fn an_old_index_of_a_revoked_blob_is_rewritten_by_a_full_repair() {
 
 #[test]
 fn a_blob_of_a_revoked_key_is_410_unless_another_key_has_signed_it() {
-    let (memory, registry) = in_memory();
+    let (memory, registry) = Registry::with_memory(&[]);
     let own = ProviderFixture::of("acme", "widget", "1.0.0");
     own.publish(&registry);
     let mut stolen =
@@ -193,7 +192,7 @@ fn pushed_paths(registry: &Registry, provider: &PushedProvider, index: &Value) -
 
 #[test]
 fn zips_of_a_revoked_version_are_410_in_the_repository_that_they_were_pushed_to() {
-    let (memory, registry) = in_memory();
+    let (memory, registry) = Registry::with_memory(&[]);
     let old = PushedProvider::of("acme", "old");
     let mut new = PushedProvider::of("acme", "new");
     // Both versions have the same zip for this platform.

@@ -1,6 +1,6 @@
 //! Blobs and their uploads: busy, abandoned, too large.
 
-use super::{NAME, in_memory};
+use super::NAME;
 use crate::support::faults::{Failure, When};
 use crate::support::memory::Memory;
 use crate::support::pushed::{Pushed, code, digest};
@@ -9,7 +9,7 @@ use crate::support::{Registry, tokens};
 
 #[test]
 fn an_upload_with_a_damaged_chunk_is_rejected_and_ended() {
-    let (memory, registry) = in_memory();
+    let (memory, registry) = Registry::with_memory(&[]);
     let pushed = Pushed::of(&registry, NAME);
     let location = pushed.begin();
     let patch = pushed.request("PATCH", &location).body(b"bytes");
@@ -60,7 +60,7 @@ fn a_blob_with_a_busy_key_is_already_stored() {
 /// Cloudflare would reject the body before it reaches the Worker, with a message that does not help.
 #[test]
 fn a_body_over_the_limit_of_cloudflare_is_refused_with_a_solution() {
-    let (_, registry) = in_memory();
+    let (_, registry) = Registry::with_memory(&[]);
     let pushed = Pushed::of(&registry, NAME);
     let send = |length: u64| {
         let location = pushed.begin();
@@ -78,7 +78,7 @@ fn a_body_over_the_limit_of_cloudflare_is_refused_with_a_solution() {
 
 #[test]
 fn an_abandoned_upload_is_removed_by_a_later_push() {
-    let (memory, registry) = in_memory();
+    let (memory, registry) = Registry::with_memory(&[]);
     let pushed = Pushed::of(&registry, NAME);
     let uploads = || {
         let keys = memory.keys().into_iter();
@@ -100,7 +100,7 @@ fn an_abandoned_upload_is_removed_by_a_later_push() {
 
 #[test]
 fn a_completed_upload_leaves_only_its_blob() {
-    let (memory, registry) = in_memory();
+    let (memory, registry) = Registry::with_memory(&[]);
     let pushed = Pushed::of(&registry, NAME);
     let location = pushed.begin();
     for chunk in [&b"some "[..], b"bytes"] {

@@ -45,6 +45,11 @@ fn a_comparison_of_providers_shows_platforms_and_protocols_from_one_operation() 
         assert!(page.contains(expected), "{expected}: {page}");
     }
     assert!(!page.contains("are equal"), "{page}");
+    mark(&memory, WIDGET, "1.1.0", ReleaseState::Revoked);
+    memory.forget_operations();
+    let compared = "/providers/acme/widget/compare/1.0.0...1.1.0";
+    registry.get(compared).expect(200);
+    assert_eq!(memory.operations().len(), 1);
 }
 
 #[test]
@@ -76,16 +81,4 @@ fn a_comparison_is_answered_from_the_facts_if_an_index_is_lost() {
         let page = registry.get(path).expect(200).text();
         assert!(page.contains("compare"), "{key}: {page}");
     }
-}
-
-#[test]
-fn a_comparison_with_a_revoked_version_takes_one_operation() {
-    let (memory, registry) = changed();
-    mark(&memory, WIDGET, "1.1.0", ReleaseState::Revoked);
-    memory.forget_operations();
-    registry
-        .get("/providers/acme/widget/compare/1.0.0...1.1.0")
-        .expect(200);
-    let operations = memory.operations();
-    assert_eq!(operations.len(), 1, "{operations:?}");
 }

@@ -1,5 +1,8 @@
 //! Blocks at run time: of whole providers and of versions, before and after they are pulled or mirrored.
 
+use std::cell::Cell;
+use std::rc::Rc;
+
 use serde_json::{Value, json};
 
 use super::{Pulling, another};
@@ -15,7 +18,7 @@ pub(super) const REASON: &str = "it steals tokens";
 fn set(registry: &Registry, what: &str, state: &str) -> Response {
     let path = format!("/admin/v1/mirror/{what}/status");
     let body = json!({ "state": state, "reason": REASON });
-    registry.admin("PUT", &path, Some(body.to_string().as_bytes()))
+    registry.put(&path, &body)
 }
 
 pub(super) fn block(registry: &Registry, what: &str) {
@@ -52,7 +55,7 @@ fn a_blocked_version_is_not_listed_and_each_of_its_paths_names_the_reason() {
     let details = pulling
         .registry
         .get(&format!("/api/v1/mirror/{address}/1.1.0"));
-    let details = details.expect(200).json();
+    let details = details.found();
     assert_eq!(details["status"]["state"], "blocked", "{details}");
     unblock(&pulling.registry, &format!("{address}/1.1.0"));
     assert_eq!(pulling.versions(&fixture), ["1.0.0", "1.1.0"]);
@@ -62,8 +65,7 @@ fn a_blocked_version_is_not_listed_and_each_of_its_paths_names_the_reason() {
 
 #[test]
 fn the_audit_log_records_whether_a_block_applies_after_a_change() {
-    let memory = Memory::new();
-    let registry = Registry::in_memory(&memory, &[]);
+    let (_, registry) = Registry::with_memory(&[]);
     let provider = "registry.example.com/acme/widget";
     let version = format!("{provider}/1.0.0");
     block(&registry, provider);
@@ -94,8 +96,9 @@ fn an_administrator_of_a_host_cannot_block_its_providers() {
     for state in ["blocked", "unblocked"] {
         let body = json!({ "state": state, "reason": REASON }).to_string();
         let sent = Sent::new("PUT", path).bearing(&token).body(body);
-        let refused = registry.send(&sent).expect(403).errors();
-        assert!(refused.contains("requires the scope admin"), "{refused}");
+        registry
+            .send(&sent)
+            .refuses(403, "requires the scope admin");
     }
 }
 
@@ -135,8 +138,7 @@ fn a_blocked_provider_is_not_looked_up_at_its_origin() {
 
 #[test]
 fn a_blocked_provider_disappears_at_once_and_its_versions_by_the_steps_of_a_repair() {
-    let memory = Memory::new();
-    let registry = Registry::in_memory(&memory, &[]);
+    let (_, registry) = Registry::with_memory(&[]);
     let first = MirrorFixture::new("1.0.0");
     let second = MirrorFixture::of(another(&first.origin, "1.1.0"));
     first.publish(&registry);
@@ -167,8 +169,7 @@ fn a_blocked_provider_disappears_at_once_and_its_versions_by_the_steps_of_a_repa
 
 #[test]
 fn an_ordinary_repair_completes_a_block_and_the_end_of_one() {
-    let memory = Memory::new();
-    let registry = Registry::in_memory(&memory, &[]);
+    let (_, registry) = Registry::with_memory(&[]);
     let fixture = MirrorFixture::new("1.0.0");
     fixture.publish(&registry);
     let address = fixture.address();
@@ -189,8 +190,7 @@ pub(super) fn repair(registry: &Registry, address: &str) {
 
 #[test]
 fn a_block_leaves_the_status_of_a_version_as_it_is() {
-    let memory = Memory::new();
-    let registry = Registry::in_memory(&memory, &[]);
+    let (_, registry) = Registry::with_memory(&[]);
     let fixture = MirrorFixture::new("1.0.0");
     fixture.publish(&registry);
     let version = format!("{}/1.0.0", fixture.address());
@@ -204,8 +204,7 @@ fn a_block_leaves_the_status_of_a_version_as_it_is() {
 
 #[test]
 fn a_mirrored_version_that_is_blocked_or_revoked_is_published_with_a_warning() {
-    let memory = Memory::new();
-    let registry = Registry::in_memory(&memory, &[]);
+    let (_, registry) = Registry::with_memory(&[]);
     let fixture = MirrorFixture::new("1.0.0");
     let version = format!("{}/1.0.0", fixture.address());
     block(&registry, &version);
@@ -222,18 +221,14 @@ fn a_mirrored_version_that_is_blocked_or_revoked_is_published_with_a_warning() {
 
 #[test]
 fn only_mirrored_providers_can_be_blocked() {
-    let memory = Memory::new();
-    let registry = Registry::in_memory(&memory, &[]);
+    let (_, registry) = Registry::with_memory(&[]);
     ProviderFixture::new("1.0.0").publish(&registry);
     let body = json!({ "state": "blocked", "reason": REASON });
     let path = "/admin/v1/providers/acme/widget/status";
-    let refused = registry
-        .admin("PUT", path, Some(body.to_string().as_bytes()))
-        .expect(422)
-        .errors();
-    assert!(refused.contains("only a mirrored provider"), "{refused}");
-    let own = set(&registry, "registry.test/acme/widget", "blocked").expect(400);
-    assert!(own.errors().contains("this registry itself"));
+    registry
+        .put(path, &body)
+        .refuses(422, "only a mirrored package");
+    set(&registry, "registry.test/acme/widget", "blocked").refuses(400, "this registry itself");
 }
 
 #[test]
@@ -243,29 +238,21 @@ fn a_block_while_a_version_is_pulled_wins() {
     pulling.versions(&fixture);
     let version = format!("{}/1.0.0", fixture.address());
     // The block arrives while the registry asks the origin for the package.
-    let origin = std::rc::Rc::clone(&pulling.origin);
     let memory = pulling.memory.clone();
-    let is_blocked = std::cell::Cell::new(false);
-    pulling.memory.connect(move |url| {
+    let is_blocked = Cell::new(false);
+    pulling.tamper(Rc::new(move |url: &str, response| {
         if url.contains("/download/") && !is_blocked.replace(true) {
             block(&Registry::in_memory(&memory, &[]), &version);
         }
-        let mut response = origin.get(&super::path_of(url));
-        let length = response.body.len().to_string();
         response
-            .headers
-            .retain(|(name, _)| name != "content-length");
-        response.headers.push(("content-length".to_owned(), length));
-        Some(response)
-    });
+    }));
     assert_blocked(&pulling.registry, &fixture.packages());
     assert_blocked(&pulling.registry, &fixture.packages());
 }
 
 #[test]
 fn a_read_of_a_provider_with_blocks_makes_one_kv_read() {
-    let memory = Memory::new();
-    let registry = Registry::in_memory(&memory, &[]);
+    let (memory, registry) = Registry::with_memory(&[]);
     let first = MirrorFixture::new("1.0.0");
     let second = MirrorFixture::of(another(&first.origin, "1.1.0"));
     first.publish(&registry);

@@ -20,14 +20,9 @@ fn an_erased_version_is_not_fetched_again() {
     pulling.memory.lose_indices();
     pulling.memory.forget_operations();
     pulling.registry.get(&fixture.packages()).expect(410);
-    let refused = pulling.registry.get(&url).expect(410);
-    assert!(
-        refused.errors().contains("a leaked key"),
-        "{}",
-        refused.text()
-    );
+    pulling.registry.get(&url).refuses(410, "a leaked key");
     assert_eq!(pulling.asked(".zip"), 0);
-    let list = pulling.registry.get(&fixture.index()).expect(200).json();
+    let list = pulling.registry.read(&fixture.index());
     assert_eq!(list["versions"], json!({}));
 }
 

@@ -19,12 +19,10 @@ fn an_invalid_signature_is_refused_and_nothing_is_committed() {
         response
     };
     pulling.tamper(Rc::new(spoiled));
-    let refused = pulling
+    pulling
         .registry
         .get(&fixture.packages())
-        .expect(502)
-        .errors();
-    assert!(refused.contains("signature"), "{refused}");
+        .refuses(502, "signature");
     let stored = pulling.memory.keys();
     assert!(
         !stored.iter().any(|key| key.starts_with("releases/")),
@@ -46,12 +44,10 @@ fn a_second_key_is_refused_until_an_administrator_accepts_it() {
         others.push(pulling.publish(&other));
     }
     pulling.advance(PULL_CHECK_SECONDS);
-    let refused = pulling
+    pulling
         .registry
         .get(&others[0].packages())
-        .expect(502)
-        .errors();
-    assert!(refused.contains("pinned"), "{refused}");
+        .refuses(502, "pinned");
     assert!(pulling.logs("pinned"));
     // Versions signed by the first key are not affected.
     pulling.publish(&another(&first, "1.3.0"));
@@ -99,12 +95,10 @@ fn a_provider_that_was_signed_is_not_pulled_without_a_signature() {
     };
     pulling.archives(&fixture);
     pulling.tamper(Rc::new(unsigned));
-    let refused = pulling
+    pulling
         .registry
         .get(&second.packages())
-        .expect(502)
-        .errors();
-    assert!(refused.contains("not signed"), "{refused}");
+        .refuses(502, "not signed");
     // A provider that was never signed is pulled from the OpenTofu registry, as clients install it from
     // there.
     let never = pulling.publish(&ProviderFixture::new("1.0.0"));

@@ -18,7 +18,7 @@ fn many_concurrent_clients_cause_one_fetch() {
     let urls: Vec<String> = answers
         .into_iter()
         .map(|answer| {
-            let json = answer.expect(200).json();
+            let json = answer.found();
             json["archives"]["linux_amd64"]["url"]
                 .as_str()
                 .unwrap()
@@ -62,8 +62,10 @@ fn an_origin_that_fails_is_502_and_not_retried_for_a_while() {
     let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
     pulling.memory.disconnect();
     for _ in 0..3 {
-        let refused = pulling.registry.get(&fixture.index()).expect(502).errors();
-        assert!(refused.contains("registry.example.com"), "{refused}");
+        pulling
+            .registry
+            .get(&fixture.index())
+            .refuses(502, "registry.example.com");
     }
     assert_eq!(pulling.asked("terraform.json"), 1);
     pulling.connect();

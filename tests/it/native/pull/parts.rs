@@ -1,5 +1,8 @@
 //! Blocks of all providers of a namespace or host, by a rule that the registry stores.
 
+use std::cell::Cell;
+use std::rc::Rc;
+
 use serde_json::json;
 
 use super::block::{REASON, assert_blocked, block, repair, unblock};
@@ -7,7 +10,6 @@ use super::{Pulling, another};
 use crate::support::faults::{Failure, When};
 use crate::support::memory::Memory;
 use crate::support::registry::Sent;
-use crate::support::reindexed::reindex;
 use crate::support::tokens::{add_rule, create, post};
 use crate::support::{MirrorFixture, ProviderFixture, Registry, Response};
 
@@ -91,8 +93,7 @@ fn nothing_of_a_blocked_host_is_fetched_a_minute_after_the_block() {
 
 #[test]
 fn the_stored_versions_of_a_blocked_namespace_follow_by_a_repair_of_each_provider() {
-    let memory = Memory::new();
-    let registry = Registry::in_memory(&memory, &[]);
+    let (_, registry) = Registry::with_memory(&[]);
     let fixture = MirrorFixture::new("1.0.0");
     fixture.publish(&registry);
     let other = MirrorFixture::of(ProviderFixture::of("other", "widget", "1.0.0"));
@@ -120,27 +121,8 @@ fn the_stored_versions_of_a_blocked_namespace_follow_by_a_repair_of_each_provide
 }
 
 #[test]
-fn an_ordinary_repair_completes_the_block_of_a_host_and_its_end() {
-    let memory = Memory::new();
-    let registry = Registry::in_memory(&memory, &[]);
-    let fixture = MirrorFixture::new("1.0.0");
-    fixture.publish(&registry);
-    let rule = blocks(&registry, HOST);
-    reindex(&registry);
-    assert_blocked(&registry, &fixture.index());
-    assert_blocked(&registry, &fixture.packages());
-    let rewritten = reindex(&registry).rewritten;
-    assert!(rewritten.is_empty(), "{rewritten:?}");
-    lift(&registry, &rule);
-    reindex(&registry);
-    registry.get(&fixture.index()).expect(200);
-    registry.get(&fixture.packages()).expect(200);
-}
-
-#[test]
 fn a_version_that_is_mirrored_into_a_blocked_namespace_cannot_be_installed() {
-    let memory = Memory::new();
-    let registry = Registry::in_memory(&memory, &[]);
+    let (memory, registry) = Registry::with_memory(&[]);
     let first = MirrorFixture::new("1.0.0");
     // From here on, the rules are cached.
     first.publish(&registry);
@@ -150,7 +132,7 @@ fn a_version_that_is_mirrored_into_a_blocked_namespace_cannot_be_installed() {
     assert_blocked(&registry, &second.packages());
     assert_blocked(&registry, &second.index());
     memory.advance(KNOWN);
-    let warnings = second.put(&registry).expect(200).json()["warnings"].to_string();
+    let warnings = second.put(&registry).found()["warnings"].to_string();
     assert!(warnings.contains("is blocked"), "{warnings}");
     assert!(warnings.contains(REASON), "{warnings}");
 }
@@ -161,21 +143,14 @@ fn a_block_of_a_host_while_a_version_is_pulled_wins() {
     let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
     pulling.versions(&fixture);
     // The block arrives while the registry asks the origin for the package.
-    let origin = std::rc::Rc::clone(&pulling.origin);
     let memory = pulling.memory.clone();
-    let is_blocked = std::cell::Cell::new(false);
-    pulling.memory.connect(move |url| {
+    let is_blocked = Cell::new(false);
+    pulling.tamper(Rc::new(move |url: &str, response| {
         if url.contains("/download/") && !is_blocked.replace(true) {
             blocks(&Registry::in_memory(&memory, &[]), HOST);
         }
-        let mut response = origin.get(&super::path_of(url));
-        let length = response.body.len().to_string();
         response
-            .headers
-            .retain(|(name, _)| name != "content-length");
-        response.headers.push(("content-length".to_owned(), length));
-        Some(response)
-    });
+    }));
     pulling.registry.get(&fixture.packages());
     assert_blocked(&pulling.registry, &fixture.packages());
 }
@@ -203,8 +178,7 @@ fn nothing_is_fetched_while_the_rules_cannot_be_read() {
 
 #[test]
 fn a_block_of_a_provider_outlives_that_of_its_namespace() {
-    let memory = Memory::new();
-    let registry = Registry::in_memory(&memory, &[]);
+    let (_, registry) = Registry::with_memory(&[]);
     let fixture = MirrorFixture::new("1.0.0");
     fixture.publish(&registry);
     let address = fixture.address();
@@ -217,31 +191,6 @@ fn a_block_of_a_provider_outlives_that_of_its_namespace() {
     unblock(&registry, &address);
     repair(&registry, &address);
     registry.get(&fixture.packages()).expect(200);
-}
-
-#[test]
-fn a_read_in_a_registry_with_blocked_namespaces_makes_one_kv_read() {
-    let memory = Memory::new();
-    let registry = Registry::in_memory(&memory, &[]);
-    let fixture = MirrorFixture::new("1.0.0");
-    fixture.publish(&registry);
-    let other = MirrorFixture::of(ProviderFixture::of("other", "widget", "1.0.0"));
-    other.publish(&registry);
-    blocks(&registry, &namespace_of(&fixture));
-    repair(&registry, &fixture.address());
-    memory.advance(KNOWN);
-    for (path, status) in [
-        (fixture.index(), 404),
-        (fixture.packages(), 404),
-        (other.index(), 200),
-        (other.packages(), 200),
-    ] {
-        memory.forget_operations();
-        registry.get(&path).expect(status);
-        let operations = memory.operations();
-        assert_eq!(operations.len(), 1, "{path}: {operations:?}");
-        assert!(operations[0].starts_with("KV get "), "{operations:?}");
-    }
 }
 
 #[test]
@@ -263,8 +212,7 @@ fn a_flood_of_requests_for_blocked_providers_reads_the_rules_once() {
 
 #[test]
 fn only_administrators_of_the_registry_block_namespaces_and_see_the_blocks() {
-    let memory = Memory::new();
-    let registry = Registry::in_memory(&memory, &[]);
+    let (_, registry) = Registry::with_memory(&[]);
     let rule = blocks(&registry, HOST);
     let (_, token) = create(&registry, &["admin:registry.example.com"], None);
     let as_delegate = |method: &str, path: &str| {
@@ -272,13 +220,9 @@ fn only_administrators_of_the_registry_block_namespaces_and_see_the_blocks() {
         let sent = Sent::new(method, path).bearing(&token);
         registry.send(&sent.body(body.to_string()))
     };
-    let refused = as_delegate("POST", "/admin/v1/rules").expect(403).errors();
-    assert!(refused.contains("requires the scope admin"), "{refused}");
+    as_delegate("POST", "/admin/v1/rules").refuses(403, "requires the scope admin");
     as_delegate("DELETE", &rule).expect(404);
-    let seen = registry
-        .get_as(&token, "/admin/v1/rules")
-        .expect(200)
-        .json();
+    let seen = registry.get_as(&token, "/admin/v1/rules").found();
     assert_eq!(seen, json!({ "rules": [] }));
 }
 
@@ -291,8 +235,7 @@ fn the_registry_itself_and_a_single_provider_are_no_parts_to_block() {
         ("registry.example.com/acme/widget", "hostname/namespace"),
         ("acme", "hostname/namespace"),
     ] {
-        let refused = add(&registry, part).expect(422).errors();
-        assert!(refused.contains(message), "{part}: {refused}");
+        add(&registry, part).refuses(422, message);
     }
     let unknown = json!({ "kind": "ban", "rule": {} });
     post(&registry, "/admin/v1/rules", &unknown).expect(400);

@@ -7,11 +7,12 @@ use crate::support::tokens::create;
 use crate::support::{Registry, Response};
 use terrace_app::absences::ABSENCE_SECONDS;
 
-fn all_kinds() -> [Released; 3] {
+fn all_kinds() -> [Released; 4] {
     [
         Released::provider("1.0.0"),
         Released::mirrored("1.0.0"),
         Released::module("1.0.0"),
+        Released::mirrored_module("1.0.0"),
     ]
 }
 
@@ -34,8 +35,7 @@ fn operations_of_miss(memory: &Memory, registry: &Registry, sent: &Sent) -> (usi
 #[test]
 fn a_missing_list_is_looked_up_in_r2_once_in_30_seconds() {
     for path in all_kinds().iter().flat_map(Released::lists) {
-        let memory = Memory::new();
-        let registry = Registry::in_memory(&memory, &[]);
+        let (memory, registry) = Registry::with_memory(&[]);
         let sent = Sent::new("GET", &path);
         let miss = || operations_of_miss(&memory, &registry, &sent);
         let (of_kv, of_r2) = miss();
@@ -92,8 +92,7 @@ fn a_list_that_is_remembered_as_hidden_is_shown_to_callers_with_access() {
 #[test]
 fn a_package_is_listed_at_once_by_the_isolate_that_published_it() {
     for released in all_kinds() {
-        let memory = Memory::new();
-        let registry = Registry::in_memory(&memory, &[]);
+        let (memory, registry) = Registry::with_memory(&[]);
         let lists = released.lists();
         for path in lists.iter().chain(&lists) {
             registry.get(path).expect(404);

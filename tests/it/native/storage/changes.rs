@@ -55,8 +55,7 @@ fn as_root(method: &str, path: &str, body: Option<&Value>) -> Sent {
 
 impl Scene {
     fn new(vars: Vars, name: &str) -> (Self, Registry) {
-        let memory = Memory::new();
-        let registry = Registry::in_memory(&memory, vars);
+        let (memory, registry) = Registry::with_memory(vars);
         let scene = Self {
             name: name.to_owned(),
             vars,
@@ -546,10 +545,7 @@ fn restored() -> Scene {
     let mut facts = Vec::new();
     for prefix in ["statuses/", "releases/modules/acme/vpc/aws/1.1"] {
         let path = format!("/admin/v1/facts?prefix={prefix}");
-        let page = registry
-            .send(&as_root("GET", &path, None))
-            .expect(200)
-            .json();
+        let page = registry.send(&as_root("GET", &path, None)).found();
         facts.extend(page["facts"].as_array().unwrap().clone());
     }
     for fact in &facts {
@@ -726,6 +722,8 @@ fn a_block_broken_at_each_operation_is_completed_by_a_retry_and_audited() {
         status_changed(Released::mirrored, "active", "blocked"),
         status_changed(Released::mirrored, "blocked", "unblocked"),
         status_changed(Released::mirrored, "revoked", "blocked"),
+        status_changed(Released::mirrored_module, "active", "blocked"),
+        status_changed(Released::mirrored_module, "blocked", "unblocked"),
         pushed_status_changed("active", "blocked"),
         pushed_status_changed("blocked", "unblocked"),
         provider_blocked(),
@@ -796,6 +794,7 @@ fn an_erasure_broken_at_each_operation_is_completed_by_a_retry_and_audited() {
         erased(&Released::provider("1.0.0")),
         erased(&Released::mirrored("1.0.0")),
         erased(&Released::module("1.0.0")),
+        erased(&Released::mirrored_module("1.0.0")),
     ]);
 }
 

@@ -12,8 +12,8 @@ use rand::{Rng as _, SeedableRng as _};
 use serde_json::{Value, json};
 use terrace_app::host::Clock as _;
 use terrace_core::index::about::About;
-use terrace_core::index::card::Card;
-use terrace_core::index::catalog::{CatalogLine, catalog};
+use terrace_core::index::card::{Card, ListedCard};
+use terrace_core::index::catalog::{CatalogLine, MergedPart, catalog};
 use terrace_core::index::overview::Overview;
 use terrace_core::index::{self, ListedRelease};
 use terrace_core::model::owner::Owner;
@@ -319,7 +319,8 @@ impl Crowd {
         let (made, may_be) = indices_of_facts(&self.memory);
         let assert_cards = || {
             let lines = made.iter().filter(|(key, _)| key.starts_with("catalog/"));
-            for line in lines.flat_map(|(_, document)| document.text.lines()) {
+            let parts = lines.filter_map(|(_, document)| MergedPart::parse(&document.text));
+            for line in parts.flat_map(|part| part.text.packages.lines()) {
                 let line = CatalogLine::parse(line).unwrap();
                 let key = FactKey::Card(line.package.clone()).to_string();
                 let stored = Card::from_document(&self.memory.object_bytes(&key));
@@ -426,7 +427,7 @@ fn indices_of_facts(memory: &Memory) -> (BTreeMap<String, IndexDocument>, impl F
             None => lists.push((package, vec![listed])),
         }
     }
-    let mut cards: BTreeMap<String, (Owner, Vec<CatalogLine>)> = BTreeMap::new();
+    let mut cards: BTreeMap<String, (Owner, Vec<ListedCard>)> = BTreeMap::new();
     for (package, releases) in lists {
         let statuses = statuses(&package);
         let overview = Overview::of(&releases, &statuses, &BTreeSet::new());
@@ -434,13 +435,13 @@ fn indices_of_facts(memory: &Memory) -> (BTreeMap<String, IndexDocument>, impl F
         indices.extend(index::lists(&package, releases, &statuses));
         let card = Card::of(&package, &overview, None).unwrap();
         let owner = Owner::of(&package);
-        let (_, lines) = cards
+        let (_, listed) = cards
             .entry(owner.to_string())
             .or_insert((owner, Vec::new()));
-        lines.push(card.line);
+        listed.push(card.listed());
     }
-    for (owner, lines) in cards.into_values() {
-        indices.push((IndexKey::Catalog(owner), catalog(&lines)));
+    for (owner, listed) in cards.into_values() {
+        indices.push((IndexKey::Catalog(owner), catalog(&listed)));
     }
     let indices = indices.into_iter().map(|(key, it)| (key.to_string(), it));
     let may_be = move |key: &str| growing.iter().any(|start| key.starts_with(start));

@@ -28,8 +28,7 @@ fn outgrown() -> (Memory, Registry, ModuleFixture) {
 
 #[test]
 fn the_first_change_of_a_registry_stores_the_version_that_may_write() {
-    let memory = Memory::new();
-    let registry = Registry::in_memory(&memory, &[]);
+    let (memory, registry) = Registry::with_memory(&[]);
     registry.get("/admin/v1/tokens");
     registry
         .get("/v1/modules/acme/vpc/aws/versions")
@@ -115,15 +114,14 @@ fn an_older_version_repairs_nothing() {
     registry.run_repair_step();
     assert_eq!(
         memory.operations(),
-        ["R2 get webhooks/list", "R2 get format"]
+        ["R2 get format", "R2 get webhooks/list", "R2 get format"]
     );
     assert!(memory.objects() == before);
 }
 
 #[test]
 fn a_copy_of_a_newer_version_is_not_imported() {
-    let memory = Memory::new();
-    let registry = Registry::in_memory(&memory, &[]);
+    let (memory, registry) = Registry::with_memory(&[]);
     let facts = json!({ "facts": [{ "key": "format", "document": NEWER }] }).to_string();
     let restored = registry.admin("PUT", "/admin/v1/facts", Some(facts.as_bytes()));
     assert!(restored.expect(409).errors().contains(MESSAGE));
@@ -135,13 +133,12 @@ fn a_copy_of_a_newer_version_is_not_imported() {
 
 #[test]
 fn a_copy_of_an_older_version_lowers_nothing() {
-    let memory = Memory::new();
-    let registry = Registry::in_memory(&memory, &[]);
+    let (memory, registry) = Registry::with_memory(&[]);
     let older = r#"{"oldest_writer":"0.0.1"}"#;
     for (document, outcome) in [(older, "unchanged"), ("{}", "refused")] {
         let facts = json!({ "facts": [{ "key": "format", "document": document }] }).to_string();
         let restored = registry.admin("PUT", "/admin/v1/facts", Some(facts.as_bytes()));
-        let restored = restored.expect(200).json();
+        let restored = restored.found();
         assert_eq!(restored[outcome].as_array().unwrap().len(), 1, "{restored}");
     }
     assert_eq!(
@@ -171,8 +168,7 @@ fn a_version_that_raises_the_format_waits_a_minute_before_it_writes() {
 
 #[test]
 fn an_erasure_reads_the_format_even_if_the_isolate_remembers_it() {
-    let memory = Memory::new();
-    let registry = Registry::in_memory(&memory, &[]);
+    let (memory, registry) = Registry::with_memory(&[]);
     let module = ModuleFixture::of("acme", "1.0.0");
     module.publish(&registry);
     let erasure =
@@ -182,8 +178,7 @@ fn an_erasure_reads_the_format_even_if_the_isolate_remembers_it() {
     let before = release();
     // Another isolate has raised it since.
     memory.put_object("format", NEWER.as_bytes());
-    let refused = erase().expect(409);
-    assert!(refused.errors().contains(MESSAGE), "{}", refused.text());
+    erase().refuses(409, MESSAGE);
     let raised = format!(
         r#"{{"oldest_writer":"0.1.0","raised_at":{}}}"#,
         1_800_000_000

@@ -26,8 +26,7 @@ const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
 
 /// Returns a registry with objects of each kind, always built from the same bytes at the same time.
 fn registry() -> Memory {
-    let memory = Memory::new();
-    let registry = Registry::in_memory(&memory, &[]);
+    let (memory, registry) = Registry::with_memory(&[]);
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let key = root.join("crates/terrace-openpgp/testdata/ed25519.asc");
     let path = "/admin/v1/namespaces/acme/keys";

@@ -14,7 +14,7 @@ fn add(registry: &Registry, armor: &str) -> (Value, u32) {
     let (mut path, mut requests) = (KEYS.to_owned(), 1);
     loop {
         let answer = registry.admin("PUT", &path, Some(armor.as_bytes()));
-        let answer = answer.expect(200).json();
+        let answer = answer.found();
         let Some(next) = answer["next"].as_str() else {
             return (answer, requests);
         };
@@ -26,7 +26,7 @@ fn add(registry: &Registry, armor: &str) -> (Value, u32) {
 /// Returns the key that a version is served with.
 fn served(registry: &Registry, version: &str) -> String {
     let path = format!("/v1/providers/acme/widget/{version}/download/linux/amd64");
-    let answer = registry.get(&path).expect(200).json();
+    let answer = registry.read(&path);
     let key = &answer["signing_keys"]["gpg_public_keys"][0]["ascii_armor"];
     key.as_str().unwrap().to_owned()
 }
@@ -41,8 +41,7 @@ fn body(armor: &str) -> String {
 
 #[test]
 fn a_renewed_key_is_served_with_published_versions() {
-    let memory = Memory::new();
-    let registry = Registry::in_memory(&memory, &[]);
+    let (memory, registry) = Registry::with_memory(&[]);
     ProviderFixture::of("acme", "widget", "1.0.0").publish(&registry);
     let (old, new) = (
         Signer::usual().public_armor(),
@@ -80,7 +79,7 @@ fn a_renewed_key_is_served_with_published_versions() {
     );
     holds(&registry);
     // Removed, the key stays as it was.
-    let removed = registry.admin("DELETE", &one, None).expect(200).json();
+    let removed = registry.admin("DELETE", &one, None).found();
     assert!(
         removed.get("updated").is_none() && removed.get("removed").is_none(),
         "{removed}"
@@ -112,8 +111,7 @@ fn copies_from_the_future_and_those_that_cannot_be_merged_are_refused() {
     // The tests take place in 2027, three years after the creation of the key.
     let ahead = Signer::usual().renewed_armor(5 * 31_536_000);
     let first = registry.admin("PUT", KEYS, Some(ahead.as_bytes()));
-    let told = first.expect(422).errors();
-    assert!(told.contains("in the future"), "{told}");
+    first.refuses(422, "in the future");
     add(&registry, &Signer::usual().public_armor());
     let refused = registry
         .admin("PUT", KEYS, Some(ahead.as_bytes()))
@@ -131,8 +129,7 @@ fn a_request_that_continues_another_one_adds_no_key() {
     let armor = Signer::usual().public_armor();
     let continued = format!("{KEYS}?after=zzz");
     let put = || registry.admin("PUT", &continued, Some(armor.as_bytes()));
-    let told = put().expect(400).errors();
-    assert!(told.contains("omit after"), "{told}");
+    put().refuses(400, "omit after");
     add(&registry, &armor);
     put().expect(200);
 }

@@ -21,10 +21,7 @@ const LIST: &str = "R2 list releases/modules/acme/";
 const MARKER: &str = "R2 head changes/modules/acme/";
 
 fn versions(registry: &Registry, fixture: &ModuleFixture) -> Vec<String> {
-    let json = registry
-        .get(&format!("{}/versions", fixture.path()))
-        .expect(200)
-        .json();
+    let json = registry.read(&format!("{}/versions", fixture.path()));
     let listed = json["modules"][0]["versions"].as_array().unwrap();
     listed
         .iter()
@@ -42,8 +39,7 @@ fn while_rebuilding(memory: &Memory, action: impl FnOnce() + 'static) -> Fault {
 /// replaces a newer list with an older one.
 #[test]
 fn a_version_committed_while_another_is_being_listed_is_not_lost() {
-    let memory = Memory::new();
-    let registry = Registry::in_memory(&memory, &[]);
+    let (memory, registry) = Registry::with_memory(&[]);
     let (ours, theirs) = (
         ModuleFixture::of("acme", "1.0.0"),
         ModuleFixture::of("acme", "1.1.0"),
@@ -148,8 +144,7 @@ fn a_reader_that_cannot_compare_the_indices_of_a_version_leaves_none() {
 
 #[test]
 fn a_list_that_can_never_be_written_is_503_within_45_seconds() {
-    let memory = Memory::new();
-    let registry = Registry::in_memory(&memory, &[]);
+    let (memory, registry) = Registry::with_memory(&[]);
     let module = Released::module("1.0.0");
     module.prepare(&registry);
     module.store_archives(&memory);
@@ -189,8 +184,7 @@ fn a_reader_that_writes_only_some_of_the_lists_checks_them_again() {
 
 #[test]
 fn two_publishers_of_one_version_with_the_same_bytes_both_succeed() {
-    let memory = Memory::new();
-    let registry = Registry::in_memory(&memory, &[]);
+    let (memory, registry) = Registry::with_memory(&[]);
     let fixture = ModuleFixture::of("acme", "1.0.0");
     fixture.upload(&registry);
     let statuses = Rc::new(RefCell::new(Vec::new()));
@@ -211,8 +205,7 @@ fn two_publishers_of_one_version_with_the_same_bytes_both_succeed() {
 
 #[test]
 fn one_of_two_publishers_of_one_version_with_other_bytes_wins() {
-    let memory = Memory::new();
-    let registry = Registry::in_memory(&memory, &[]);
+    let (memory, registry) = Registry::with_memory(&[]);
     let ours = ModuleFixture::of("acme", "1.0.0");
     let theirs = ours.clone().with_zip(crate::support::fixtures::zip_of(&[(
         "main.tf",
@@ -230,8 +223,7 @@ fn one_of_two_publishers_of_one_version_with_other_bytes_wins() {
 
 #[test]
 fn a_write_of_a_busy_list_is_retried_after_a_second() {
-    let memory = Memory::new();
-    let registry = Registry::in_memory(&memory, &[]);
+    let (memory, registry) = Registry::with_memory(&[]);
     let fixture = ModuleFixture::of("acme", "1.0.0");
     fixture.upload(&registry);
     memory.fail("KV put", 0..5, When::Before, Failure::Busy);
@@ -249,8 +241,7 @@ struct Growers {
 impl Growers {
     /// Publishes a version with one platform, and uploads the zips of two others.
     fn new(signed: bool) -> Self {
-        let memory = Memory::new();
-        let registry = Registry::in_memory(&memory, &[]);
+        let (memory, registry) = Registry::with_memory(&[]);
         let mut origin = ProviderFixture::new("1.0.0");
         let executable = ("terraform-provider-widget_v1.0.0", b"386".as_slice());
         origin.add_package("linux", "386", zip_of(&[executable]));
@@ -284,7 +275,7 @@ fn mirrored_platforms(growers: &Growers) -> [Vec<String>; 2] {
         fixture,
     } = growers;
     let read = || {
-        let json = registry.get(&fixture.packages()).expect(200).json();
+        let json = registry.read(&fixture.packages());
         let archives = json["archives"].as_object().unwrap();
         archives.keys().cloned().collect()
     };
@@ -331,8 +322,8 @@ fn an_unsigned_platform_added_concurrently_with_a_signature_is_409() {
         .memory
         .before(Operations::Commits, growers.other(theirs));
     let ours = growers.fixture.clone().only("amd64");
-    let refused = ours.put(&growers.registry).expect(409).errors();
-    assert!(refused.contains("terrace mirror add"), "{refused}");
+    ours.put(&growers.registry)
+        .refuses(409, "terrace mirror add");
     let there = ["linux_386", "linux_arm64"];
     assert_eq!(mirrored_platforms(&growers), [there, there]);
 }

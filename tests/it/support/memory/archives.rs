@@ -1,37 +1,48 @@
-//! Archives and blobs in the bucket.
+//! Archives and blobs in the bucket, and chunks of blobs.
 
-use std::io::Read as _;
-
-use flate2::bufread::GzDecoder;
 use terrace_app::host::{
-    ArchiveHead, Archives, BytesPage, Inflated, ListedBytes, Payload, Revision, StoreError, Stored,
+    ArchiveHead, Archives, BytesPage, Inflated, Payload, StoreError, Stored, Uploads,
 };
-use terrace_base::time::UnixTime;
 use terrace_core::model::oci::Digest;
-use terrace_core::storage::key::{ArchiveKey, BytesKey};
+use terrace_core::storage::key::{ArchiveKey, BytesKey, ChunkKey, UPLOADS};
 
 use super::Memory;
-use super::objects::Object;
 use crate::support::faults::Operation;
+
+/// The size of the chunks in which a body of unknown length is stored.
+const UNSIZED_CHUNK_BYTES: usize = 1_000;
+
+impl Memory {
+    /// Performs an operation that changes nothing.
+    async fn look<T>(
+        &self,
+        name: &str,
+        key: impl ToString,
+        look: impl FnOnce(&str) -> T,
+    ) -> Result<T, StoreError> {
+        let key = key.to_string();
+        self.operation(Operation::new(name, &key), || Ok(look(&key)))
+            .await
+    }
+
+    pub(super) async fn delete_object(&self, key: &str) -> Result<(), StoreError> {
+        self.look("R2 delete", key, |key| drop(self.bucket_mut().remove(key)))
+            .await
+    }
+}
 
 impl Archives for Memory {
     type Stream = Vec<u8>;
 
     async fn head(&self, key: BytesKey) -> Result<Option<ArchiveHead>, StoreError> {
-        let key = key.to_string();
-        self.operation(Operation::new("R2 head", &key), || {
-            Ok(self.world.bucket.get(&key).as_ref().map(head_of))
-        })
-        .await
+        self.look("R2 head", key, |key| self.bucket().head(key))
+            .await
     }
 
     async fn read(&self, key: ArchiveKey, offset: u64, length: u64) -> Result<Vec<u8>, StoreError> {
-        let key = key.to_string();
-        self.operation(Operation::new("R2 read", &key), || {
-            let bytes = self.world.bucket.get(&key).map(|object| object.bytes);
-            let bytes = bytes.unwrap_or_default().into_iter();
-            let bytes = bytes.skip(usize::try_from(offset).unwrap());
-            Ok(bytes.take(usize::try_from(length).unwrap()).collect())
+        self.look("R2 read", key, |key| {
+            let part = self.bucket().part(key, offset, length);
+            part.unwrap_or_default().to_vec()
         })
         .await
     }
@@ -41,26 +52,18 @@ impl Archives for Memory {
         key: ArchiveKey,
         length: u64,
     ) -> Result<Option<(ArchiveHead, Vec<u8>)>, StoreError> {
-        let key = key.to_string();
-        self.operation(Operation::new("R2 read", &key), || {
-            Ok(self.world.bucket.get(&key).map(|object| {
-                let start = object
-                    .bytes
-                    .len()
-                    .saturating_sub(usize::try_from(length).unwrap());
-                (head_of(&object), object.bytes[start..].to_vec())
-            }))
+        self.look("R2 read", key, |key| {
+            let head = self.bucket().head(key)?;
+            let start = head.size.saturating_sub(length);
+            let part = self.bucket().part(key, start, length)?;
+            Some((head, part.to_vec()))
         })
         .await
     }
 
     async fn digest(&self, key: BytesKey) -> Result<Option<Digest>, StoreError> {
-        let (digest, key) = (key.digest(), key.to_string());
-        self.operation(Operation::new("R2 digest", &key), || {
-            let object = self.world.bucket.get(&key);
-            Ok(object.map(|object| digest.of_same_kind(&object.bytes)))
-        })
-        .await
+        self.look("R2 digest", key, |_| self.bucket().digest(key))
+            .await
     }
 
     async fn list_bytes(
@@ -69,18 +72,8 @@ impl Archives for Memory {
         after: Option<&str>,
         limit: u32,
     ) -> Result<BytesPage, StoreError> {
-        self.operation(Operation::new("R2 list", prefix), || {
-            let bucket = &self.world.bucket;
-            let (objects, is_truncated) =
-                bucket.page(prefix, after, limit, |name, object| ListedBytes {
-                    name,
-                    size: object.bytes.len() as u64,
-                    stored_at: UnixTime(object.written_ms / 1_000),
-                });
-            Ok(BytesPage {
-                objects,
-                is_truncated,
-            })
+        self.look("R2 list", prefix, |prefix| {
+            self.bucket().list_bytes(prefix, after, limit)
         })
         .await
     }
@@ -93,21 +86,16 @@ impl Archives for Memory {
     ) -> Result<Option<Vec<u8>>, StoreError> {
         let key = key.to_string();
         self.operation(Operation::new("R2 open", &key), || {
-            let (offset, length) = (
-                usize::try_from(offset).unwrap(),
-                usize::try_from(length).unwrap(),
-            );
-            let object = self.world.bucket.get(&key);
-            Ok(object.map(|object| object.bytes[offset..offset + length].to_vec()))
+            let part = self.bucket().exact_part(&key, offset, length)?;
+            Ok(part.map(|bytes| bytes.to_vec()))
         })
         .await
     }
 
     async fn open(&self, key: BytesKey) -> Result<Option<(u64, Vec<u8>)>, StoreError> {
-        let key = key.to_string();
-        self.operation(Operation::new("R2 open", &key), || {
-            let object = self.world.bucket.get(&key);
-            Ok(object.map(|object| (object.bytes.len() as u64, object.bytes)))
+        self.look("R2 open", key, |key| {
+            let whole = self.bucket().part(key, 0, u64::MAX);
+            whole.map(|bytes| (bytes.len() as u64, bytes.to_vec()))
         })
         .await
     }
@@ -119,68 +107,83 @@ impl Archives for Memory {
         length: u32,
         limit: u32,
     ) -> Result<Inflated, StoreError> {
-        let key = key.to_string();
-        self.operation(Operation::new("R2 inflate", &key), || {
-            let Some(object) = self.world.bucket.get(&key) else {
-                return Ok(Inflated::Missing);
-            };
-            let offset = usize::try_from(offset).unwrap();
-            let end = offset.checked_add(usize::try_from(length).unwrap());
-            let part = end.and_then(|end| object.bytes.get(offset..end));
-            Ok(part.map_or(Inflated::Damaged, |part| inflated(part, limit)))
+        self.look("R2 inflate", key, |key| {
+            self.bucket().inflate(key, offset, length, limit)
         })
         .await
     }
 
     async fn store(&self, key: BytesKey, payload: Payload<Vec<u8>>) -> Result<Stored, StoreError> {
         let is_damaged = matches!(payload, Payload::Bytes(_)) && self.world.damages.take();
-        let (Payload::Bytes(bytes) | Payload::Stream(bytes)) = payload;
-        let (digest, key) = (key.digest(), key.to_string());
-        self.operation(Operation::new("R2 put", &key), || {
-            if is_damaged || digest.of_same_kind(&bytes) != digest {
-                return Ok(Stored::DigestMismatch);
+        let (Payload::Bytes(mut bytes) | Payload::Stream(mut bytes)) = payload;
+        if is_damaged {
+            bytes.push(0);
+        }
+        let name = key.to_string();
+        self.operation(Operation::new("R2 put", &name), || {
+            if key.digest().of_same_kind(&bytes) == key.digest() {
+                self.refuse_frequent_object(&name)?;
             }
-            self.refuse_frequent_object(&key)?;
-            let checksum = match digest {
-                Digest::Sha256(digest) => Some(digest),
-                Digest::Sha512(_) => None,
-            };
-            self.insert(&key, &bytes, &[], checksum);
-            Ok(Stored::Yes)
+            Ok(self.bucket_mut().store(key, bytes, self.now_ms()))
         })
         .await
     }
 
     async fn discard(&self, key: BytesKey) -> Result<(), StoreError> {
-        let key = key.to_string();
-        self.operation(Operation::new("R2 delete", &key), || {
-            self.world.bucket.remove(&key);
-            Ok(())
+        self.delete_object(&key.to_string()).await
+    }
+}
+
+impl Uploads for Memory {
+    type Stream = Vec<u8>;
+
+    async fn store_chunk(
+        &self,
+        key: ChunkKey,
+        payload: Payload<Vec<u8>>,
+    ) -> Result<(), StoreError> {
+        let (Payload::Bytes(bytes) | Payload::Stream(bytes)) = payload;
+        self.look("R2 put", key, |key| self.put_object(key, &bytes))
+            .await
+    }
+
+    async fn store_chunks(&self, first: ChunkKey, stream: Vec<u8>) -> Result<Vec<u64>, StoreError> {
+        let mut key = first;
+        let mut lengths = Vec::new();
+        for chunk in stream.chunks(UNSIZED_CHUNK_BYTES) {
+            let bytes = Payload::Bytes(chunk.to_vec());
+            self.store_chunk(key, bytes).await?;
+            lengths.push(chunk.len() as u64);
+            key.offset += chunk.len() as u64;
+        }
+        Ok(lengths)
+    }
+
+    async fn assemble(
+        &self,
+        chunks: &[(ChunkKey, u64)],
+        digest: Digest,
+    ) -> Result<Option<Stored>, StoreError> {
+        let mut whole = Vec::new();
+        for (key, length) in chunks {
+            let chunk = self.look("R2 open", key, |_| self.bucket().chunk(key, *length));
+            let Some(bytes) = chunk.await? else {
+                return Ok(None);
+            };
+            whole.extend_from_slice(&bytes);
+        }
+        let payload = Payload::Bytes(whole);
+        let stored = self.store(BytesKey::Blob(digest), payload).await?;
+        Ok(Some(stored))
+    }
+
+    async fn remove(&self, names: Vec<String>) -> Result<(), StoreError> {
+        let all = format!("{} of {UPLOADS}", names.len());
+        self.look("R2 delete", all, |_| {
+            for name in &names {
+                self.bucket_mut().remove(&format!("{UPLOADS}{name}"));
+            }
         })
         .await
-    }
-}
-
-fn head_of(object: &Object) -> ArchiveHead {
-    ArchiveHead {
-        revision: Revision(object.revision.to_string()),
-        size: object.bytes.len() as u64,
-        sha256: object.checksum,
-    }
-}
-
-/// Inflates exactly one gzip member.
-fn inflated(member: &[u8], limit: u32) -> Inflated {
-    let mut decoder = GzDecoder::new(member);
-    let mut contents = Vec::new();
-    let read = (&mut decoder)
-        .take(u64::from(limit) + 1)
-        .read_to_end(&mut contents);
-    if contents.len() as u64 > u64::from(limit) {
-        return Inflated::TooLong;
-    }
-    match read {
-        Ok(_) if decoder.into_inner().is_empty() => Inflated::Contents(contents),
-        _ => Inflated::Damaged,
     }
 }

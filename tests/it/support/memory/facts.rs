@@ -1,10 +1,6 @@
 //! Documents in the bucket.
 
-use terrace_app::host::{
-    Condition, Fact, FactPage, Facts, ListedFact, ReleasePage, Revision, StoreError,
-};
-use terrace_base::digest::Sha256;
-use terrace_base::time::UnixTime;
+use terrace_app::host::{Condition, Fact, FactPage, Facts, ReleasePage, Revision, StoreError};
 use terrace_core::model::package::Package;
 use terrace_core::storage::key::FactKey;
 
@@ -13,23 +9,15 @@ use crate::support::faults::Operation;
 
 impl Facts for Memory {
     async fn get(&self, key: &FactKey) -> Result<Option<Fact>, StoreError> {
-        let key = key.to_string();
-        self.operation(Operation::new("R2 get", &key), || {
-            Ok(self.world.bucket.get(&key).map(|object| Fact {
-                etag: object.etag(),
-                bytes: object.bytes,
-            }))
-        })
-        .await
+        let operation = Operation::new("R2 get", &key.to_string());
+        self.operation(operation, || Ok(self.bucket().fact(key)))
+            .await
     }
 
     async fn revision(&self, key: &FactKey) -> Result<Option<Revision>, StoreError> {
-        let key = key.to_string();
-        self.operation(Operation::new("R2 head", &key), || {
-            let object = self.world.bucket.get(&key);
-            Ok(object.map(|object| Revision(object.revision.to_string())))
-        })
-        .await
+        let operation = Operation::new("R2 head", &key.to_string());
+        self.operation(operation, || Ok(self.bucket().revision(key)))
+            .await
     }
 
     async fn put(
@@ -39,19 +27,12 @@ impl Facts for Memory {
         metadata: &[(&str, String)],
         condition: Condition,
     ) -> Result<Option<Revision>, StoreError> {
-        let key = key.to_string();
-        let operation = Operation::new("R2 put", &key).conditional(condition != Condition::Any);
+        let name = key.to_string();
+        let operation = Operation::new("R2 put", &name).conditional(condition != Condition::Any);
         self.operation(operation, || {
-            self.refuse_frequent_object(&key)?;
-            let there = self.world.bucket.get(&key);
-            let holds = match condition {
-                Condition::Any => true,
-                Condition::Absent => there.is_none(),
-                Condition::Unchanged(etag) => there.is_some_and(|object| object.etag() == etag),
-            };
-            let bytes = document.as_bytes();
-            let checksum = Some(Sha256::of(bytes));
-            Ok(holds.then(|| self.insert(&key, bytes, metadata, checksum)))
+            self.refuse_frequent_object(&name)?;
+            let mut objects = self.bucket_mut();
+            Ok(objects.put(key, document, metadata, &condition, self.now_ms()))
         })
         .await
     }
@@ -61,9 +42,9 @@ impl Facts for Memory {
         package: &Package,
         cursor: Option<String>,
     ) -> Result<ReleasePage, StoreError> {
-        let prefix = FactKey::releases_of(package);
-        self.operation(Operation::new("R2 list", &prefix), || {
-            Ok(self.world.bucket.releases(package, cursor))
+        let operation = Operation::new("R2 list", &FactKey::releases_of(package));
+        self.operation(operation, || {
+            Ok(self.bucket().releases(package, cursor.as_deref()))
         })
         .await
     }
@@ -75,31 +56,19 @@ impl Facts for Memory {
         limit: u32,
     ) -> Result<FactPage, StoreError> {
         self.operation(Operation::new("R2 list", prefix), || {
-            let bucket = &self.world.bucket;
-            let (facts, is_truncated) = if bucket.is_page_empty() {
-                (Vec::new(), true)
-            } else {
-                bucket.page(prefix, after, limit, |name, object| ListedFact {
-                    name,
-                    metadata: object.metadata.clone(),
-                    stored_at: UnixTime(object.written_ms / 1_000),
-                    etag: object.etag(),
-                })
-            };
-            Ok(FactPage {
-                facts,
-                is_truncated,
+            let is_empty = self.world.lists_nothing.take();
+            Ok(match is_empty {
+                true => FactPage {
+                    facts: Vec::new(),
+                    is_truncated: true,
+                },
+                false => self.bucket().list(prefix, after, limit),
             })
         })
         .await
     }
 
     async fn delete(&self, key: &FactKey) -> Result<(), StoreError> {
-        let key = key.to_string();
-        self.operation(Operation::new("R2 delete", &key), || {
-            self.world.bucket.remove(&key);
-            Ok(())
-        })
-        .await
+        self.delete_object(&key.to_string()).await
     }
 }

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use terrace_app::host::LogLevel;
 use terrace_core::storage::index_document::IndexDocument;
+use terrace_server::memory::Object;
 
 use super::Memory;
 use super::edge::Edge;
-use super::objects::Object;
 
 impl Memory {
     /// Returns every operation since the last [`Memory::forget_operations`], such as `KV get …`.
@@ -50,8 +50,9 @@ impl Memory {
 
     /// Returns the contents of the bucket.
     pub fn objects(&self) -> BTreeMap<String, Vec<u8>> {
-        let entry = |key: &str, object: &Object| (key.to_owned(), object.bytes.clone());
-        self.world.bucket.all(entry).into_iter().collect()
+        let objects = self.bucket();
+        let entry = |(key, object): (&String, &Object)| (key.clone(), object.bytes.to_vec());
+        objects.iter().map(entry).collect()
     }
 
     /// Returns all objects. The contents of change markers are random, and are replaced by the same text.
@@ -69,14 +70,15 @@ impl Memory {
 
     /// Returns all keys in the bucket.
     pub fn keys(&self) -> Vec<String> {
-        self.world.bucket.all(|key, _| key.to_owned())
+        self.bucket().iter().map(|(key, _)| key.clone()).collect()
     }
 
     /// Returns the objects below `prefix` in the order of their creation, with its time.
     pub fn created(&self, prefix: &str) -> Vec<(String, u64)> {
-        let entry = |key: &str, object: &Object| (object.created, key.to_owned());
-        let mut below = self.world.bucket.all(entry);
-        below.retain(|(_, key)| key.starts_with(prefix));
+        let objects = self.bucket();
+        let below = objects.iter().filter(|(key, _)| key.starts_with(prefix));
+        let below = below.map(|(key, object)| (object.created, key.clone()));
+        let mut below: Vec<_> = below.collect();
         below.sort();
         let created = |((_, created_ms), key)| (key, created_ms);
         below.into_iter().map(created).collect()
@@ -84,12 +86,12 @@ impl Memory {
 
     /// Returns the metadata of an object that exists.
     pub fn metadata(&self, key: &str) -> Vec<(String, String)> {
-        self.world.bucket.get(key).expect("an object").metadata
+        self.bucket().get(key).expect("an object").metadata.clone()
     }
 
     /// Returns the bytes of an object that exists.
     pub fn object_bytes(&self, key: &str) -> Vec<u8> {
-        self.world.bucket.get(key).expect("an object").bytes
+        self.bucket().get(key).expect("an object").bytes.to_vec()
     }
 
     /// Returns everything in KV, with its metadata.

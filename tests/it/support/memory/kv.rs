@@ -9,10 +9,10 @@ use terrace_core::limits::INDICES_AT_ONCE;
 use terrace_core::read::{IndexForm, StoredIndex};
 use terrace_core::storage::index_document::IndexDocument;
 use terrace_core::storage::key::IndexKey;
+use terrace_server::memory::PAGE;
 
 use super::Memory;
 use super::edge::{Edge, Reader};
-use super::objects::OBJECTS_PER_LISTING;
 use crate::support::faults::Operation;
 
 /// A namespace of KV.
@@ -72,7 +72,7 @@ impl Kv {
         let mut rest = documents
             .keys()
             .filter(|key| **key >= from && key.starts_with(prefix));
-        let limit = self.keys_per_page.get().unwrap_or(OBJECTS_PER_LISTING);
+        let limit = self.keys_per_page.get().unwrap_or(PAGE);
         let keys = rest.by_ref().take(limit).cloned().collect();
         let cursor = rest.next().cloned();
         IndexPage { keys, cursor }

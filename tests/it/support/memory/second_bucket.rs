@@ -131,7 +131,7 @@ impl Memory {
                 Some("") => (200, listing(&second.objects.borrow(), &url)),
                 Some(key) => second.answer(key, &request),
                 None => match key.strip_prefix(MAIN) {
-                    Some(key) if self.world.bucket.get(key).is_some() => (200, Vec::new()),
+                    Some(key) if self.bucket().get(key).is_some() => (200, Vec::new()),
                     Some(_) => (404, Vec::new()),
                     None => (404, error("NoSuchBucket")),
                 },

@@ -1,7 +1,6 @@
 //! Changes that bypass the registry, and unusual answers of the platform.
 
-use terrace_app::host::{Revision, StoreError};
-use terrace_base::digest::Sha256;
+use terrace_app::host::StoreError;
 use terrace_base::time::UnixTime;
 use terrace_core::maintenance::repair::CursorDocument;
 use terrace_core::storage::index_document::{IndexDocument, IndexMetadata};
@@ -12,7 +11,7 @@ use super::edge::Edge;
 impl Memory {
     /// Stores an object as an S3 upload does: without a checksum.
     pub fn put_object(&self, key: &str, bytes: &[u8]) {
-        self.insert(key, bytes, &[], None);
+        self.insert(key, bytes, &[]);
     }
 
     /// Makes both walks of the periodic repair due; the one that was due first stays the first.
@@ -37,24 +36,23 @@ impl Memory {
             .iter()
             .map(|(name, value)| (*name, (*value).to_owned()))
             .collect();
-        self.insert(key, b"{}", &metadata, None);
+        self.insert(key, b"{}", &metadata);
     }
 
     /// Removes an object that exists.
     pub fn remove_object(&self, key: &str) {
-        self.world.bucket.remove(key).expect("an object");
+        self.bucket_mut().remove(key).expect("an object");
     }
 
     /// Removes the metadata of every object, as a copy of the bucket without metadata does.
     pub fn lose_metadata(&self) {
-        self.world
-            .bucket
-            .change_all(|object| object.metadata.clear());
+        let mut objects = self.bucket_mut();
+        objects.iter_mut().for_each(|(_, it)| it.metadata.clear());
     }
 
     /// Makes the next page of a listing of documents empty and marked as truncated.
     pub fn list_nothing(&self) {
-        self.world.bucket.empty_next_page();
+        self.world.lists_nothing.set(true);
     }
 
     /// Empties KV, as after binding a new namespace.
@@ -103,20 +101,15 @@ impl Memory {
         self.world.failures_let_pass.set(Some(count));
     }
 
-    pub(super) fn insert(
-        &self,
-        key: &str,
-        bytes: &[u8],
-        metadata: &[(&str, String)],
-        checksum: Option<Sha256>,
-    ) -> Revision {
-        let bucket = &self.world.bucket;
-        bucket.insert(key, bytes, metadata, checksum, self.now_ms())
+    fn insert(&self, key: &str, bytes: &[u8], metadata: &[(&str, String)]) {
+        let (bytes, now_ms) = (bytes.to_vec(), self.now_ms());
+        let mut objects = self.bucket_mut();
+        objects.insert(key.to_owned(), bytes, metadata, None, now_ms);
     }
 
     /// Rejects a write of an object that was just written, if the platform's rules apply.
     pub(super) fn refuse_frequent_object(&self, key: &str) -> Result<(), StoreError> {
-        let written_ms = self.world.bucket.get(key).map(|object| object.written_ms);
+        let written_ms = self.bucket().get(key).map(|object| object.written_ms);
         let refuse = |edge: &mut Edge| edge.refuse_frequent(key, written_ms, self.now_ms());
         self.world.kv.with_edge(refuse).unwrap_or(Ok(()))
     }

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use futures_util::future::join;
 use terrace_base::sort::sort_by;
 use terrace_core::index::card::{Card, CardChange, ListedCard, described_version};
-use terrace_core::index::catalog::{CatalogLine, CatalogSymbol};
+use terrace_core::index::catalog::CatalogSymbol;
 use terrace_core::index::overview::Overview;
 use terrace_core::limits;
 use terrace_core::model::owner::Owner;
@@ -127,7 +127,7 @@ pub(crate) async fn write_prepared<P: Host>(
 /// The cards of one owner, or of all.
 #[derive(Debug, Default)]
 pub(crate) struct Cards {
-    pub(crate) lines: Vec<CatalogLine>,
+    pub(crate) listed: Vec<ListedCard>,
     /// The cards that have symbols.
     with_symbols: Vec<SymbolCard>,
 }
@@ -162,21 +162,6 @@ pub(crate) async fn of_owner<P: Host>(
     collect(ctx, &prefix, listed, Package::parse_key).await
 }
 
-/// Lists the cards of an owner by one operation; `None` if they are more than `limit`.
-pub(crate) async fn of_small_owner<P: Host>(
-    ctx: &Context<'_, P>,
-    owner: &Owner,
-    limit: u32,
-) -> Result<Option<Cards>, Failure> {
-    let prefix = FactKey::cards_of(owner);
-    let page = ctx.host.facts().list(&prefix, None, limit).await?;
-    if page.is_truncated {
-        return Ok(None);
-    }
-    let cards = collect(ctx, &prefix, page.facts, Package::parse_key).await?;
-    Ok(Some(cards))
-}
-
 /// Lists all cards.
 pub(crate) async fn all<P: Host>(ctx: &Context<'_, P>) -> Result<Cards, Failure> {
     let listed = documents::list(ctx, CARDS).await?;
@@ -208,7 +193,7 @@ async fn collect<P: Host>(
                 etag: fact.etag,
             });
         }
-        cards.lines.push(card.line);
+        cards.listed.push(card);
     }
     Ok(cards)
 }
@@ -219,11 +204,7 @@ async fn of_fact<P: Host>(
     package: &Package,
     fact: &ListedFact,
 ) -> Result<Option<ListedCard>, Failure> {
-    let value = |name: &str| {
-        let found = fact.metadata.iter().find(|(known, _)| known == name);
-        found.map(|(_, value)| value.as_str())
-    };
-    let card = match ListedCard::from_metadata(value) {
+    let card = match ListedCard::from_metadata(|name| fact.value(name)) {
         Some(card) => Some(card),
         None => {
             let read = read(ctx, package).await?;

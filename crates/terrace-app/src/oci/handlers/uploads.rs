@@ -4,8 +4,7 @@ use terrace_core::http::oci_error::{OciCode, OciError};
 use terrace_core::http::problem::Problem;
 use terrace_core::http::reply::{CachePolicy, Reply};
 use terrace_core::limits;
-use terrace_core::model::oci::UploadId;
-use terrace_core::model::oci::{Digest, RepositoryName};
+use terrace_core::model::oci::{Digest, RepositoryName, UploadId};
 use terrace_core::oci::pushed::{PushedPath, UploadSession};
 
 use crate::body::content_length;
@@ -83,15 +82,14 @@ pub(crate) async fn append<P: Host, R>(
 where
     R: Request<Stream = P::Stream>,
 {
-    let (mut session, etag) = uploads::session(ctx, &repository, id).await?;
+    let (mut session, unchanged) = uploads::session(ctx, &repository, id).await?;
     let body = chunk_of(&repository, id, &session, &mut request)?;
-    if uploads::store_body(ctx, id, &mut session, body).await? {
-        let unchanged = Condition::Unchanged(etag);
-        if !uploads::put_session(ctx, id, &session, unchanged).await? {
-            let message = "another chunk of this upload was received at the same time";
-            let error = OciError::new(OciCode::BlobUploadInvalid, message).with_status(416);
-            return Err(oci_failure(error));
-        }
+    if uploads::store_body(ctx, id, &mut session, body).await?
+        && !uploads::put_session(ctx, id, &session, unchanged).await?
+    {
+        let message = "another chunk of this upload was received at the same time";
+        let error = OciError::new(OciCode::BlobUploadInvalid, message).with_status(416);
+        return Err(oci_failure(error));
     }
     Ok(progress(202, &repository, id, &session).into())
 }

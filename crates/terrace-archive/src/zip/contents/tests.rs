@@ -200,36 +200,62 @@ fn contents_are_not_checked_unless_requested() {
     assert!(inspect_zip(&damaged).is_ok());
 }
 
+/// Returns a zip with another byte at an offset.
+fn with(mut bytes: Vec<u8>, at: usize, byte: u8) -> Vec<u8> {
+    bytes[at] = byte;
+    bytes
+}
+
 #[test]
-fn a_content_with_another_checksum_is_refused() {
-    let unpacked = crc(TEXT.as_bytes());
-    let declared = unpacked.wrapping_add(1);
-    for bytes in [stored(), deflated()] {
-        assert_eq!(
-            fault(&add_to_both(bytes, CRC, 1)),
-            ContentError::Checksum { declared, unpacked }
-        );
+fn contents_and_local_headers_that_do_not_match_the_directory_are_refused() {
+    let (size, unpacked) = (TEXT.len() as u64, crc(TEXT.as_bytes()));
+    let checksum = ContentError::Checksum {
+        declared: unpacked.wrapping_add(1),
+        unpacked,
+    };
+    let too_short = ContentError::TooShort {
+        declared: size + 1,
+        unpacked: size,
+    };
+    let less = 1u32.wrapping_neg();
+    let at = content_at(&deflated());
+    let mut unset = entry("main.tf", TEXT);
+    unset.crc = 0;
+    let shorter = stored()[26] - 1;
+    for (bytes, error) in [
+        (add_to_both(stored(), CRC, 1), checksum),
+        (add_to_both(deflated(), CRC, 1), checksum),
+        (
+            zip([unset]).bytes(),
+            ContentError::Checksum {
+                declared: 0,
+                unpacked,
+            },
+        ),
+        // A block of the type that does not exist.
+        (
+            with(deflated(), at, deflated()[at] | 0b110),
+            ContentError::Corrupt,
+        ),
+        (add_to_both(deflated(), UNCOMPRESSED, 1), too_short),
+        (add_to_both(stored(), UNCOMPRESSED, 1), too_short),
+        (
+            add_to_both(deflated(), UNCOMPRESSED, less),
+            ContentError::TooLong(size - 1),
+        ),
+        (flip(stored(), 0), ContentError::NoLocalHeader(0)),
+        (flip(stored(), NAME), ContentError::LocalName),
+        (with(stored(), 26, shorter), ContentError::LocalName),
+    ] {
+        assert_eq!(fault(&bytes), error);
     }
     let flipped = flip(stored(), content_at(&stored()));
     assert!(matches!(fault(&flipped), ContentError::Checksum { .. }));
-}
-
-#[test]
-fn a_wrong_checksum_of_zero_is_refused() {
-    let mut unset = entry("main.tf", TEXT);
-    unset.crc = 0;
-    assert!(matches!(
-        fault(&zip([unset]).bytes()),
-        ContentError::Checksum { declared: 0, .. }
-    ));
-}
-
-#[test]
-fn corrupt_deflated_data_are_refused() {
-    let mut bytes = deflated();
-    let at = content_at(&bytes);
-    bytes[at] |= 0b110; // a block of the type that does not exist
-    assert_eq!(fault(&bytes), ContentError::Corrupt);
+    // Extra fields that reach past the entry.
+    assert_eq!(
+        inspect(&with(with(stored(), 28, 0xff), 29, 0xff)),
+        Err(ArchiveError::ZipOverlap("main.tf".to_owned()))
+    );
 }
 
 #[test]
@@ -257,29 +283,6 @@ fn every_flipped_deflated_byte_is_refused_or_changes_nothing() {
             assert_eq!(contents(&flipped), contents(&bytes), "{at}");
         }
     }
-}
-
-#[test]
-fn a_wrong_uncompressed_size_is_refused() {
-    let size = TEXT.len() as u64;
-    assert_eq!(
-        fault(&add_to_both(deflated(), UNCOMPRESSED, 1)),
-        ContentError::TooShort {
-            declared: size + 1,
-            unpacked: size
-        }
-    );
-    assert_eq!(
-        fault(&add_to_both(deflated(), UNCOMPRESSED, 1u32.wrapping_neg())),
-        ContentError::TooLong(size - 1)
-    );
-    assert_eq!(
-        fault(&add_to_both(stored(), UNCOMPRESSED, 1)),
-        ContentError::TooShort {
-            declared: size + 1,
-            unpacked: size
-        }
-    );
 }
 
 #[test]
@@ -317,19 +320,6 @@ fn a_content_larger_than_a_piece_is_inflated_to_its_last_byte() {
             assert!(inspect_by(&bytes, read).is_ok(), "{size} {read}");
         }
     }
-}
-
-#[test]
-fn an_entry_without_a_local_header_at_its_offset_is_refused() {
-    assert_eq!(fault(&flip(stored(), 0)), ContentError::NoLocalHeader(0));
-}
-
-#[test]
-fn a_local_header_with_another_name_is_refused() {
-    assert_eq!(fault(&flip(stored(), NAME)), ContentError::LocalName);
-    let mut shorter = stored();
-    shorter[26] -= 1;
-    assert_eq!(fault(&shorter), ContentError::LocalName);
 }
 
 #[test]
@@ -389,17 +379,6 @@ fn a_zip64_field_of_a_local_header_is_read_and_compared() {
         fault(&flip(bytes, field)),
         ContentError::Local { .. }
     ));
-}
-
-#[test]
-fn extra_fields_that_reach_past_the_entry_are_refused() {
-    let mut bytes = stored();
-    bytes[28] = 0xff;
-    bytes[29] = 0xff;
-    assert_eq!(
-        inspect(&bytes),
-        Err(ArchiveError::ZipOverlap("main.tf".to_owned()))
-    );
 }
 
 #[test]

@@ -5,7 +5,7 @@ use terrace_base::digest::Sha256;
 
 use super::answers;
 use crate::support::registry::Registry;
-use crate::support::{TOKEN, ended, terrace};
+use crate::support::{assert_has, run_for_people};
 
 #[test]
 fn an_entry_of_a_job_names_its_workflow() {
@@ -19,11 +19,9 @@ fn an_entry_of_a_job_names_its_workflow() {
     });
     let page = json!({ "entries": [entry.to_string()], "newest": 1 });
     answers(&registry, "/admin/v1/audit", &page);
-    let mut command = terrace(&["admin", "audit"]);
-    command
-        .env("TERRACE_URL", registry.url())
-        .env("TERRACE_TOKEN", TOKEN);
-    let shown = ended(&mut command).expect(0).stdout;
+    let shown = run_for_people(&registry, &["admin", "audit"])
+        .expect(0)
+        .stdout;
     let job = "token 7 (job x), workflow ci.yml of repository https://gitlab.example.com/acme/vpc from 192.0.2.1";
-    assert!(shown.contains(job), "{shown}");
+    assert_has!(shown, job);
 }

@@ -2,39 +2,80 @@
 
 use serde_json::{Value, json};
 
-use super::{ACCEPT, PUBLISHED, RELEASE, answers, answers_archives, answers_log, old_archives};
+use super::{
+    ACCEPT, PUBLISHED, RELEASE, answers, answers_archives, answers_list, answers_log,
+    answers_newest, old_archives,
+};
 use crate::support::registry::Registry;
-use crate::support::run;
+use crate::support::{assert_has, assert_lacks, run};
 
-/// A release that only a newer version knows may refer to any archive.
+const GC: [&str; 5] = ["admin", "gc", "--older-than", "0s", "--yes"];
+
+/// What `gc` finds: archives, releases, releases of unknown kinds, documentation, and documentation that is not understood.
+struct Found {
+    archives: Value,
+    releases: Value,
+    unknown: Value,
+    documented: Value,
+    undocumented: Value,
+}
+
+impl Found {
+    fn archives(archives: Value) -> Self {
+        let [releases, unknown, documented, undocumented] = [(); 4].map(|()| json!([]));
+        Self {
+            archives,
+            releases,
+            unknown,
+            documented,
+            undocumented,
+        }
+    }
+
+    /// Sets the responses for one look at a registry with this audit log and these marks.
+    fn answers(&self, registry: &Registry, changes: &[(&str, u16)], marks: &[Value]) {
+        answers_archives(registry, &self.archives);
+        answers_list(registry, "garbage", marks);
+        answers_log(registry, changes);
+        let releases = json!({ "facts": self.releases, "unknown": self.unknown });
+        answers(registry, "prefix=releases", &releases);
+        let documented = json!({ "documented": self.documented, "unknown": self.undocumented });
+        answers(registry, "/admin/v1/documentation", &documented);
+    }
+}
+
+/// A document that cannot be read, as of a newer version, may refer to any archive.
 #[test]
-fn nothing_is_removed_while_a_release_is_not_understood() {
-    for (facts, unknown) in [
-        (json!([]), json!(["releases/things/acme/widget/1.0.0"])),
+fn nothing_is_removed_while_a_document_is_not_understood() {
+    let release = "releases/modules/acme/vpc/aws/1.0.0";
+    let old = || Found::archives(old_archives());
+    let unknown = json!(["releases/things/acme/widget/1.0.0"]);
+    let releases = json!([{ "key": release, "document": "{}" }]);
+    let documentation = "docs/modules/acme/vpc/aws/1.0.0";
+    for (found, message) in [
+        (Found { unknown, ..old() }, "releases/"),
+        (Found { releases, ..old() }, release),
         (
-            json!([{ "key": "releases/modules/acme/vpc/aws/1.0.0", "document": "{}" }]),
-            json!([]),
+            Found {
+                undocumented: json!([documentation]),
+                ..old()
+            },
+            documentation,
         ),
     ] {
         let registry = Registry::start();
-        answers_archives(&registry, &old_archives());
-        answers(&registry, "prefix=garbage", &json!({ "facts": [] }));
-        answers_log(&registry, &[]);
-        let releases = json!({ "facts": facts, "unknown": unknown });
-        answers(&registry, "prefix=releases", &releases);
-        answers_documented(&registry, &json!([]), &json!([]));
-        let refused = run(&registry, &["admin", "gc", "--older-than", "0s", "--yes"]).expect(3);
-        assert!(
-            refused.errors().contains("releases/"),
-            "{}",
-            refused.errors()
-        );
-        let requests = registry.requests();
-        assert!(
-            !requests.iter().any(|it| it.contains("POST")),
-            "{requests:?}"
-        );
+        found.answers(&registry, &[], &[]);
+        run(&registry, &GC).fails(3, message);
+        assert_eq!(registry.changes(), [""; 0]);
     }
+    // A manifest may refer to any blob.
+    let registry = Registry::start();
+    let blob = json!([{ "key": format!("oci/blobs/sha256/{}", "1".repeat(64)), "size": 1, "stored_at": 1 }]);
+    Found::archives(blob).answers(&registry, &[], &[]);
+    answers_list(&registry, "oci%2Flinks", &[]);
+    let manifest = json!({ "key": format!("oci/manifests/team/app:sha256:{}", "2".repeat(64)), "document": "{}" });
+    answers_list(&registry, "oci%2Fmanifests", &[manifest]);
+    run(&registry, &GC).fails(3, "oci/manifests/");
 }
 
 #[test]
@@ -44,46 +85,27 @@ fn an_archive_that_documentation_refers_to_is_not_removed() {
     let stored = |key: &str| json!({ "key": key, "size": 1, "stored_at": 1_799_990_000 });
     let registry = Registry::start();
     let documented = json!([{ "key": "docs/modules/acme/vpc/aws/1.0.0", "archive": used }]);
-    let archives = json!([stored(&used), stored(&unused)]);
-    answers_gc(&registry, &[], &archives, &documented, &json!([]));
-    let ran = run(&registry, &["admin", "gc", "--older-than", "0s"]).expect(0);
-    assert!(ran.stdout.contains(&unused), "{}", ran.stdout);
-    assert!(!ran.stdout.contains(&used), "{}", ran.stdout);
-}
-
-/// A document that cannot be read may refer to any archive.
-#[test]
-fn nothing_is_removed_while_a_document_about_documentation_is_not_understood() {
-    let registry = Registry::start();
-    let key = "docs/modules/acme/vpc/aws/1.0.0";
-    answers_gc(&registry, &[], &json!([]), &json!([]), &json!([key]));
-    let refused = run(&registry, &["admin", "gc", "--yes"]).expect(3);
-    assert!(refused.errors().contains(key), "{}", refused.errors());
+    let found = Found::archives(json!([stored(&used), stored(&unused)]));
+    Found {
+        documented,
+        ..found
+    }
+    .answers(&registry, &[], &[]);
+    let ran = run(&registry, &GC[..4]).expect(0);
+    assert_has!(ran.stdout, unused);
+    assert_lacks!(ran.stdout, used);
 }
 
 #[test]
 fn nothing_is_removed_while_a_published_release_is_missing() {
-    let answer = |registry: &Registry| {
-        answers_gc(registry, PUBLISHED, &old_archives(), &json!([]), &json!([]));
-    };
     let registry = Registry::start();
-    answer(&registry);
-    let refused = run(&registry, &["admin", "gc", "--yes"]).expect(3);
-    let message = refused.errors();
-    assert!(
-        message.contains(RELEASE) && message.contains("entry 2"),
-        "{message}"
-    );
-    assert!(
-        !message.contains("2.0.0") && !message.contains("3.0.0"),
-        "{message}"
-    );
-    let requests = registry.requests();
-    assert!(
-        !requests.iter().any(|it| it.contains("POST")),
-        "{requests:?}"
-    );
-    answer(&registry);
+    let found = Found::archives(old_archives());
+    found.answers(&registry, PUBLISHED, &[]);
+    let errors = run(&registry, &["admin", "gc", "--yes"]).fails(3, RELEASE);
+    assert_has!(errors, "entry 2");
+    assert_lacks!(errors, "2.0.0", "3.0.0");
+    assert_eq!(registry.changes(), [""; 0]);
+    found.answers(&registry, PUBLISHED, &[]);
     run(&registry, &[&["admin", "gc"], &ACCEPT[..]].concat()).expect(0);
 }
 
@@ -93,43 +115,17 @@ fn nothing_is_removed_if_the_audit_log_is_truncated_or_missing() {
         (7, "entry 1 is missing"),
         (0, "neither releases nor an audit log"),
     ] {
-        let answer = |registry: &Registry| {
-            answers_archives(registry, &old_archives());
-            answers(registry, "prefix=garbage", &json!({ "facts": [] }));
-            let head = json!({ "entries": [], "newest": newest });
-            answers(registry, "/admin/v1/audit", &head);
-            answers(registry, "prefix=audit", &json!({ "facts": [] }));
-            answers(registry, "prefix=releases", &json!({ "facts": [] }));
-            answers_documented(registry, &json!([]), &json!([]));
-        };
         let registry = Registry::start();
-        answer(&registry);
-        let refused = run(&registry, &["admin", "gc"]).expect(3);
-        assert!(refused.errors().contains(message), "{}", refused.errors());
-        answer(&registry);
+        let answer = || {
+            registry.forget_faults();
+            answers_newest(&registry, newest);
+            Found::archives(old_archives()).answers(&registry, &[], &[]);
+        };
+        answer();
+        run(&registry, &["admin", "gc"]).fails(3, message);
+        answer();
         run(&registry, &["admin", "gc", "--accept-loss", "audit-log"]).expect(0);
     }
-}
-
-/// Sets the responses for one look of `gc` at a registry with this audit log and these archives, without a release.
-fn answers_gc(
-    registry: &Registry,
-    changes: &[(&str, u16)],
-    archives: &Value,
-    documented: &Value,
-    unknown: &Value,
-) {
-    answers_archives(registry, archives);
-    answers(registry, "prefix=garbage", &json!({ "facts": [] }));
-    answers_log(registry, changes);
-    answers(registry, "prefix=releases", &json!({ "facts": [] }));
-    answers_documented(registry, documented, unknown);
-}
-
-/// Sets the response for one list of documented versions.
-fn answers_documented(registry: &Registry, documented: &Value, unknown: &Value) {
-    let answer = json!({ "documented": documented, "unknown": unknown });
-    answers(registry, "/admin/v1/documentation", &answer);
 }
 
 /// A blob that a client has deleted from its last repository.
@@ -156,49 +152,23 @@ fn a_blob_that_no_repository_has_is_marked_and_removed_an_hour_later() {
         json!({ "key": format!("garbage/{}.blob", digit.repeat(64)), "document": document.to_string() })
     };
     let registry = Registry::start();
-    for (marks, expected) in [
-        (vec![], (vec![blob("3"), blob("4")], vec![])),
-        (
-            vec![mark("3", 1_799_990_000)],
-            (vec![blob("4")], vec![blob("3")]),
-        ),
+    for (marks, marked, removed) in [
+        (vec![], &["3", "4"][..], &[][..]),
+        (vec![mark("3", 1_799_990_000)], &["4"], &["3"]),
         // One that a repository has again is kept.
-        (
-            vec![mark("1", 1), mark("3", 1_799_999_999)],
-            (vec![blob("4")], vec![]),
-        ),
+        (vec![mark("1", 1), mark("3", 1_799_999_999)], &["4"], &[]),
     ] {
-        answers_archives(&registry, &json!(stored));
-        answers(&registry, "prefix=garbage", &json!({ "facts": marks }));
-        answers_log(&registry, &[]);
-        answers(&registry, "prefix=releases", &json!({ "facts": [] }));
-        answers_documented(&registry, &json!([]), &json!([]));
-        answers(&registry, "prefix=oci%2Flinks", &json!({ "facts": [link] }));
-        answers(
+        Found::archives(json!(stored)).answers(&registry, &[], &marks);
+        answers_list(&registry, "oci%2Flinks", std::slice::from_ref(&link));
+        answers_list(
             &registry,
-            "prefix=oci%2Fmanifests",
-            &json!({ "facts": [manifest] }),
+            "oci%2Fmanifests",
+            std::slice::from_ref(&manifest),
         );
-        answers(&registry, "prefix=oci%2Ftags", &json!({ "facts": [] }));
+        answers_list(&registry, "oci%2Ftags", &[]);
         let report = run(&registry, &["admin", "gc"]).expect(0).json();
-        assert_eq!(report["mark"], json!(expected.0), "{report}");
-        assert_eq!(report["remove"], json!(expected.1), "{report}");
+        let blobs = |digits: &[&str]| json!(digits.iter().map(|it| blob(it)).collect::<Vec<_>>());
+        assert_eq!(report["mark"], blobs(marked), "{report}");
+        assert_eq!(report["remove"], blobs(removed), "{report}");
     }
-}
-
-/// A manifest that cannot be read may refer to any blob.
-#[test]
-fn no_blob_is_removed_while_a_manifest_is_not_understood() {
-    let registry = Registry::start();
-    let stored = json!([{ "key": format!("oci/blobs/sha256/{}", "1".repeat(64)), "size": 1, "stored_at": 1 }]);
-    answers_gc(&registry, &[], &stored, &json!([]), &json!([]));
-    answers(&registry, "prefix=oci%2Flinks", &json!({ "facts": [] }));
-    let manifest = json!({ "key": format!("oci/manifests/team/app:sha256:{}", "2".repeat(64)), "document": "{}" });
-    answers(
-        &registry,
-        "prefix=oci%2Fmanifests",
-        &json!({ "facts": [manifest] }),
-    );
-    let refused = run(&registry, &["admin", "gc", "--yes"]).expect(3).errors();
-    assert!(refused.contains("oci/manifests/"), "{refused}");
 }

@@ -5,7 +5,7 @@ use terrace_base::digest::Sha256;
 
 use crate::support::http::Response;
 use crate::support::registry::{Fault, Registry};
-use crate::support::run;
+use crate::support::{assert_has, run};
 
 const ARCHIVE: &[u8] = b"an archive";
 
@@ -27,13 +27,8 @@ fn with_missing(registry: &Registry) -> Value {
     })
 }
 
-fn answers(registry: &Registry, method: &str, path: &str, response: Response) {
-    registry.fail(method, path, Fault::Answer(response));
-}
-
 fn compares(registry: &Registry, step: &Value) {
-    let response = Response::new(200, step.to_string());
-    answers(registry, "POST", "/admin/v1/replication", response);
+    registry.answer("POST", "/admin/v1/replication", step);
 }
 
 const REPLICATE: [&str; 2] = ["admin", "replicate"];
@@ -42,31 +37,26 @@ const REPLICATE: [&str; 2] = ["admin", "replicate"];
 fn a_missing_archive_is_copied() {
     let registry = Registry::start();
     compares(&registry, &with_missing(&registry));
-    answers(&registry, "GET", "/main/", Response::new(200, ARCHIVE));
-    answers(&registry, "PUT", "/second/", Response::new(200, ""));
+    registry.fail("GET", "/main/", Fault::Answer(Response::new(200, ARCHIVE)));
+    registry.fail("PUT", "/second/", Fault::Answer(Response::new(200, "")));
     let ended = run(&registry, &REPLICATE).expect(0);
     assert_eq!(ended.json()["copied"], 1, "{ended:?}");
 }
 
 #[test]
-fn an_archive_that_the_registry_still_has_and_its_url_does_not_is_a_failure() {
+fn an_archive_that_the_registry_has_and_its_url_does_not_is_a_failure_and_one_that_was_removed_none()
+ {
     let registry = Registry::start();
+    let absent = || Fault::Answer(Response::new(404, ""));
     for _ in 0..2 {
         compares(&registry, &with_missing(&registry));
     }
-    answers(&registry, "GET", "/main/", Response::new(404, ""));
-    let message = run(&registry, &REPLICATE).expect(3).errors();
-    assert!(
-        message.contains(&key()) && message.contains("another bucket"),
-        "{message}"
-    );
-}
+    registry.fail("GET", "/main/", absent());
+    let errors = run(&registry, &REPLICATE).fails(3, &key());
+    assert_has!(errors, "another bucket");
 
-#[test]
-fn an_archive_that_was_removed_in_the_meantime_is_not_copied() {
-    let registry = Registry::start();
     compares(&registry, &with_missing(&registry));
-    answers(&registry, "GET", "/main/", Response::new(404, ""));
+    registry.fail("GET", "/main/", absent());
     compares(&registry, &json!({ "stored": 0 }));
     let ended = run(&registry, &REPLICATE).expect(0);
     assert_eq!(ended.json()["copied"], 0, "{ended:?}");
@@ -75,24 +65,17 @@ fn an_archive_that_was_removed_in_the_meantime_is_not_copied() {
 #[test]
 fn a_change_to_a_bucket_without_copies_is_refused_without_force() {
     let registry = Registry::start();
-    let errors = json!({ "errors": ["the second bucket cannot serve downloads: (--force)"] });
     let path = "/admin/v1/failover";
-    answers(
-        &registry,
+    registry.refuse(
         "PUT",
         path,
-        Response::new(409, errors.to_string()),
+        409,
+        &["the second bucket cannot serve downloads: (--force)"],
     );
     let on = ["admin", "failover", "on", "--reason", "a test"];
-    let message = run(&registry, &on).expect(4).errors();
-    assert!(message.contains("--force"), "{message}");
+    run(&registry, &on).fails(4, "--force");
     let state = json!({ "configured": true, "serving": "fallback", "recorded": true });
-    answers(
-        &registry,
-        "PUT",
-        path,
-        Response::new(200, state.to_string()),
-    );
+    registry.answer("PUT", path, &state);
     let ended = run(&registry, &[&on[..], &["--force"]].concat()).expect(0);
     assert_eq!(ended.json()["failover"]["serving"], "fallback");
 }

@@ -1,14 +1,19 @@
 //! `terrace docs check`.
 
 use std::os::unix::fs::symlink;
-use std::process::Command;
+use std::path::Path;
 
-use crate::support::{Ended, directory, ended, terrace};
+use crate::support::{Ended, assert_has, directory, ended, terrace};
 
 #[track_caller]
-fn check(arguments: &[&str]) -> Ended {
-    let mut command: Command = terrace(&[&["docs", "check"], arguments].concat());
-    ended(command.arg("--json"))
+fn check_with(place: &Path, more: &[&str]) -> Ended {
+    let mut command = terrace(&["docs", "check", "--json"]);
+    ended(command.arg(place).args(more))
+}
+
+#[track_caller]
+fn check(files: &[(&str, &str)]) -> Ended {
+    check_with(directory(files).path(), &[])
 }
 
 const PAGE: &str = "---\npage_title: \"A\"\nsubcategory: \"\"\ndescription: |-\n  b\n---\n# A\n";
@@ -19,135 +24,79 @@ fn documentation_without_errors_passes() {
     let docs = directory(&[
         ("docs/index.md", index.as_str()),
         ("docs/resources/widget.md", PAGE),
+        ("docs/cdktf/python/resources/widget.md", PAGE),
     ]);
-    for path in [docs.path().to_owned(), docs.path().join("docs")] {
-        let report = check(&[path.to_str().unwrap()]).expect(0).json();
+    for place in [docs.path().to_owned(), docs.path().join("docs")] {
+        let report = check_with(&place, &[]).expect(0).json();
         assert_eq!(report["status"], "ok");
         assert_eq!(report["documentation"]["pages"], 2);
+        assert_has!(report["notes"].to_string(), "CDKTF");
     }
 }
 
 #[test]
 fn every_error_has_a_file_and_most_have_a_line() {
-    let docs = directory(&[
+    let link = format!("{PAGE}\n[x](nothing.md)\n");
+    let errors = check(&[
         ("docs/index.md", PAGE),
         (
             "docs/resources/broken.md",
             "---\npage_title: a: b\n---\n# A\n",
         ),
-        (
-            "docs/resources/link.md",
-            &format!("{PAGE}\n[x](nothing.md)\n"),
-        ),
+        ("docs/resources/link.md", &link),
         ("docs/resources/image.png", ""),
         ("docs/resources/deep/page.md", PAGE),
         ("docs/guides/untitled.md", "---\nsubcategory: a\n---\n# A\n"),
     ]);
-    let reasons = check(&[docs.path().to_str().unwrap()]).expect(3).errors();
-    for expected in [
-        "docs/index.md:3: the frontmatter must not contain subcategory",
-        "docs/resources/broken.md:2: ",
-        "docs/resources/link.md:9: the link to nothing.md leads to no page",
-        "docs/resources/image.png: ",
-        "docs/resources/deep/page.md: ",
-        "docs/guides/untitled.md:1: the frontmatter must contain page_title",
-    ] {
-        assert!(
-            reasons.lines().any(|line| line.starts_with(expected)),
-            "{expected} in {reasons}"
-        );
-    }
+    assert_has!(
+        format!("\n{}", errors.expect(3).errors()),
+        "\ndocs/index.md:3: the frontmatter must not contain subcategory",
+        "\ndocs/resources/broken.md:2: ",
+        "\ndocs/resources/link.md:9: the link to nothing.md leads to no page",
+        "\ndocs/resources/image.png: ",
+        "\ndocs/resources/deep/page.md: ",
+        "\ndocs/guides/untitled.md:1: the frontmatter must contain page_title",
+    );
 }
 
 #[test]
 fn a_link_that_leaves_the_directory_is_an_error() {
     let docs = directory(&[("docs/index.md", "---\npage_title: a\n---\n# A\n")]);
-    let outside = directory(&[("secret.md", "a secret")]);
+    let outside = directory(&[("secret.md", "a secret"), ("index.md", PAGE)]);
     let pages = docs.path().join("docs");
     symlink(outside.path().join("secret.md"), pages.join("resources.md")).unwrap();
     symlink(outside.path(), pages.join("guides")).unwrap();
     symlink("nowhere", pages.join("broken.md")).unwrap();
     symlink("index.md", pages.join("same.md")).unwrap();
-    let reasons = check(&[docs.path().to_str().unwrap()]).expect(3).errors();
-    assert_eq!(
-        reasons.matches("leads outside of the directory").count(),
-        2,
-        "{reasons}"
-    );
-    assert!(reasons.contains("docs/broken.md: left out"), "{reasons}");
-    assert_eq!(reasons.lines().count(), 3, "{reasons}");
-}
-
-#[test]
-fn a_linked_directory_of_documentation_is_not_followed_outside() {
-    let outside = directory(&[("index.md", PAGE)]);
+    let reasons = check_with(docs.path(), &[]).fails(3, "docs/broken.md: left out");
+    let outsiders = reasons.matches("leads outside of the directory").count();
+    assert_eq!((outsiders, reasons.lines().count()), (2, 3), "{reasons}");
+    // The same for the directory itself.
     let repository = directory(&[("main.go", "")]);
     symlink(outside.path(), repository.path().join("docs")).unwrap();
-    let reasons = check(&[repository.path().to_str().unwrap()])
-        .expect(3)
-        .errors();
-    assert!(
-        reasons.contains("docs: left out of the documentation: the link leads outside"),
-        "{reasons}"
-    );
+    let expected = "docs: left out of the documentation: the link leads outside";
+    check_with(repository.path(), &[]).fails(3, expected);
 }
 
 #[test]
 fn a_module_passes_unless_a_file_of_it_cannot_be_read() {
-    let module = directory(&[("main.tf", "variable \"a\" {}\n")]);
-    let path = module.path().to_str().unwrap();
-    assert_eq!(
-        check(&[path]).expect(0).json()["documentation"]["inputs"],
-        1
-    );
-    std::fs::write(module.path().join("broken.tf"), "variable \"b\" {\n").unwrap();
-    let reasons = check(&[path]).expect(3).errors();
-    assert!(reasons.starts_with("broken.tf:1: "), "{reasons}");
-}
-
-#[test]
-fn a_provider_with_a_stray_configuration_file_is_checked_as_one_with_a_note() {
-    let broken = format!("{PAGE}\n[x](./nope.md)\n");
-    let docs = directory(&[("docs/resources/thing.md", &broken), ("sample.tf", "")]);
-    let ended = check(&[docs.path().to_str().unwrap()]).expect(3);
-    let reasons = ended.errors();
-    assert!(reasons.contains("nope.md leads to no page"), "{reasons}");
-    let module = directory(&[
-        ("docs/index.md", "# A\n"),
-        ("main.tf", "variable \"a\" {}\n"),
-    ]);
-    let report = check(&[module.path().to_str().unwrap()]).expect(0).json();
+    let main = ("main.tf", "variable \"a\" {}\n");
+    // With a note, because it looks like the documentation of a provider, too.
+    let report = check(&[main, ("docs/index.md", "# A\n")]).expect(0).json();
     assert_eq!(report["documentation"]["inputs"], 1);
-    let notes = report["notes"].to_string();
-    assert!(notes.contains("was read as a module"), "{notes}");
+    assert_has!(report["notes"].to_string(), "was read as a module");
+    check(&[main, ("broken.tf", "variable \"b\" {\n")]).fails(3, "broken.tf:1: ");
 }
 
 #[test]
 fn a_part_of_a_module_that_readers_would_not_see_is_an_error() {
-    let module = directory(&[
+    let reasons = check(&[
         ("main.tf", "variable \"a\" {}\n"),
         ("README.md", &"# A\n".repeat(200_000)),
         ("examples/with\u{200b}space/main.tf", ""),
     ]);
-    let reasons = check(&[module.path().to_str().unwrap()]).expect(3).errors();
-    assert!(
-        reasons.contains("README.md has 800000 bytes and was cut"),
-        "{reasons}"
-    );
-    assert!(
-        reasons.contains("examples/with\\u{200b}space was skipped"),
-        "{reasons}"
-    );
-}
-
-#[test]
-fn pages_for_cdktf_are_left_out_on_purpose() {
-    let docs = directory(&[
-        ("docs/resources/widget.md", PAGE),
-        ("docs/cdktf/python/resources/widget.md", PAGE),
-    ]);
-    let report = check(&[docs.path().to_str().unwrap()]).expect(0).json();
-    assert!(report["notes"].to_string().contains("CDKTF"), "{report}");
+    let reasons = reasons.fails(3, "README.md has 800000 bytes and was cut");
+    assert_has!(reasons, "examples/with\\u{200b}space was skipped");
 }
 
 #[test]
@@ -156,26 +105,21 @@ fn a_schema_needs_the_type_of_the_provider() {
         ("docs/index.md", PAGE),
         ("schema.json", "{\"provider_schemas\": {}}"),
     ]);
-    let path = docs.path().to_str().unwrap();
     let schema = docs.path().join("schema.json");
     let schema = ["--schema", schema.to_str().unwrap()];
-    let ended = check(&[path, schema[0], schema[1]]).expect(2);
-    assert!(ended.errors().contains("--type"), "{ended:?}");
-    let ended = check(&[path, schema[0], schema[1], "--type", "widget"]).expect(3);
-    assert!(ended.errors().contains("widget"), "{ended:?}");
+    check_with(docs.path(), &schema).fails(2, "--type");
+    let typed = [&schema[..], &["--type", "widget"]].concat();
+    check_with(docs.path(), &typed).fails(3, "widget");
 }
 
 #[test]
 fn a_directory_without_documentation_fails() {
-    let empty = directory(&[]);
-    let reasons = check(&[empty.path().to_str().unwrap()]).expect(3).errors();
-    assert!(reasons.contains("there is no documentation"), "{reasons}");
-    let reasons = check(&["/nonexistent"]).expect(3).errors();
-    assert!(reasons.starts_with("/nonexistent: "), "{reasons}");
+    check(&[]).fails(3, "there is no documentation");
+    check_with(Path::new("/nonexistent"), &[]).fails(3, "/nonexistent: ");
 }
 
 #[test]
-fn a_directory_with_submodules_or_examples_alone_is_a_module() {
+fn a_directory_is_a_module_or_a_provider_by_its_files() {
     let part = "variable \"a\" {}";
     for files in [
         &[
@@ -184,22 +128,18 @@ fn a_directory_with_submodules_or_examples_alone_is_a_module() {
         ][..],
         &[("examples/simple/main.tofu", part)],
     ] {
-        let module = directory(files);
-        let report = check(&[module.path().to_str().unwrap()]).expect(0).json();
+        let report = check(files).expect(0).json();
         assert!(report["documentation"]["submodules"].is_u64(), "{report}");
     }
-}
-
-#[test]
-fn a_repository_of_a_provider_with_examples_is_no_module() {
     let example = ("examples/provider/provider.tf", "provider \"widget\" {}");
     for page in ["docs/index.md", "docs/resources/widget.md"] {
-        let repository = directory(&[example, (page, PAGE)]);
-        let report = check(&[repository.path().to_str().unwrap()]).json();
+        let report = check(&[example, (page, PAGE)]).json();
         assert_eq!(report["documentation"]["pages"], 1, "{report}");
     }
+    let broken = format!("{PAGE}\n[x](./nope.md)\n");
+    let stray = check(&[("docs/resources/thing.md", &broken), ("sample.tf", "")]);
+    stray.fails(3, "nope.md leads to no page");
     let parent = directory(&[("terraform-provider-widget/examples/a/main.tf", "")]);
     let repository = parent.path().join("terraform-provider-widget");
-    let reasons = check(&[repository.to_str().unwrap()]).expect(3).errors();
-    assert!(reasons.contains("there is no documentation"), "{reasons}");
+    check_with(&repository, &[]).fails(3, "there is no documentation");
 }

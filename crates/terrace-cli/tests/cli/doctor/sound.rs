@@ -30,9 +30,6 @@ pub(crate) struct Sound {
 
 struct State {
     storage: String,
-    /// The prefix of the paths of the services.
-    prefix: &'static str,
-    is_private: bool,
     fault: Fault,
     zip: Vec<u8>,
     module: Vec<u8>,
@@ -58,36 +55,25 @@ pub(crate) fn http_date(time: UnixTime) -> String {
     format!("Sun, {} {month} {} {clock} GMT", parts[2], parts[0])
 }
 
-pub(crate) struct Build {
-    pub(crate) prefix: &'static str,
-    pub(crate) is_private: bool,
-    pub(crate) signer: (&'static str, &'static str),
-}
-
-impl Default for Build {
-    fn default() -> Self {
-        Self {
-            prefix: "",
-            is_private: false,
-            signer: (
-                "publisher.asc",
-                "release/terraform-provider-hello_1.2.3_SHA256SUMS.sig",
-            ),
-        }
-    }
-}
+/// The names of the key and of the signature of a sound registry.
+const SIGNER: (&str, &str) = (
+    "publisher.asc",
+    "release/terraform-provider-hello_1.2.3_SHA256SUMS.sig",
+);
 
 impl Sound {
     pub(crate) fn start(
         fault: impl Fn(&Head, Response) -> Response + Send + Sync + 'static,
     ) -> Self {
-        Self::build(Build::default(), fault)
+        Self::build(SIGNER, Arc::new(fault))
     }
 
-    pub(crate) fn build(
-        build: Build,
-        fault: impl Fn(&Head, Response) -> Response + Send + Sync + 'static,
-    ) -> Self {
+    /// Starts a registry with another key and signature.
+    pub(crate) fn signed_by(signer: (&'static str, &'static str)) -> Self {
+        Self::build(signer, Arc::new(|_, response| response))
+    }
+
+    fn build(signer: (&'static str, &'static str), fault: Fault) -> Self {
         let [registry, storage] = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
         let url = |listener: &TcpListener| format!("https://{}", listener.local_addr().unwrap());
         let own_url = url(&registry);
@@ -96,12 +82,10 @@ impl Sound {
         let zip = fs::read(fixture(&format!("release/{NAME}_{platform}.zip"))).unwrap();
         let state = Arc::new(State {
             storage: url(&storage),
-            prefix: build.prefix,
-            is_private: build.is_private,
-            fault: Arc::new(fault),
+            fault,
             zip,
             module: module(),
-            signer: build.signer,
+            signer,
             facts: Mutex::new(sound_facts()),
         });
         for listener in [registry, storage] {
@@ -134,7 +118,6 @@ fn sound_facts() -> DoctorAnswer {
     DoctorAnswer {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         time: now().to_string(),
-        faults: Vec::new(),
         warnings: Vec::new(),
         archives: ArchiveSource::Bucket,
         repair: RepairFacts {
@@ -214,21 +197,18 @@ impl State {
         let path = head.target.split('?').next().unwrap();
         let bearer = head.headers.get("authorization");
         let is_admin = bearer == Some(&format!("Bearer {TOKEN}"));
-        let services = path.strip_prefix(self.prefix).unwrap_or(path);
         if let Some(rest) = path.strip_prefix("/archives/") {
             return self.archive(head, rest);
         }
         if path.starts_with("/admin/") || path == "/api/v1/token" {
             return self.admin(path, is_admin);
         }
-        let is_hidden = self.is_private && !is_admin;
-        let is_of_sample = path.contains("/acme");
-        match services {
+        match path {
             "/.well-known/terraform.json" => json(
                 200,
                 &json!({
-                    "providers.v1": format!("{}/v1/providers/", self.prefix),
-                    "modules.v1": format!("{}/v1/modules/", self.prefix),
+                    "providers.v1": "/v1/providers/",
+                    "modules.v1": "/v1/modules/",
                     "login.v1": {
                         "client": "terraform-cli", "grant_types": ["authz_code"],
                         "authz": "/oauth/authorize", "token": "/oauth/token", "ports": [10000, 10010],
@@ -236,22 +216,19 @@ impl State {
                 }),
             ),
             "/healthz" => json(200, &json!({ "kv": "ok", "r2": "ok" })),
-            _ if is_hidden && is_of_sample => missing(),
             "/api/v1/namespaces" => {
-                let namespace = json!({ "namespace": "acme", "modules": 1, "providers": 1 });
-                let all = if is_hidden {
-                    json!([])
-                } else {
-                    json!([namespace])
-                };
-                json(200, &json!({ "namespaces": all }))
+                let namespace =
+                    json!({ "namespace": "acme", "path": "", "modules": 1, "providers": 1 });
+                json(200, &json!({ "namespaces": [namespace] }))
             }
             "/api/v1/namespaces/acme" => {
-                let package = match head.target.ends_with("kind=module") {
-                    true => json!({ "kind": "module", "address": "acme/vpc/aws" }),
-                    false => json!({ "kind": "provider", "address": "acme/hello" }),
+                let (kind, address) = match head.target.ends_with("kind=module") {
+                    true => ("module", "acme/vpc/aws"),
+                    false => ("provider", "acme/hello"),
                 };
-                json(200, &json!({ "packages": [package] }))
+                let package = json!({ "kind": kind, "address": address, "path": "", "latest": "1.0.0", "versions": 1,
+                                      "is_documented": false, "description": "" });
+                json(200, &json!({ "namespace": "acme", "packages": [package] }))
             }
             "/v1/providers/acme/hello/versions" => {
                 let platforms = json!([{ "os": "linux", "arch": "amd64" }]);
@@ -267,14 +244,6 @@ impl State {
             "/v1/modules/acme/vpc/aws/1.0.0/download" => {
                 let location = self.stored("module.zip");
                 json(200, &json!({ "location": location })).with("x-terraform-get", location)
-            }
-            "/v2/" => json(200, &json!({})),
-            "/v2/providers/acme/hello/manifests/1.2.3" => {
-                let index = r#"{"manifests":[]}"#;
-                let digest = format!("sha256:{}", Sha256::of(index.as_bytes()));
-                Response::new(200, index)
-                    .with("content-type", "application/vnd.oci.image.index.v1+json")
-                    .with("docker-content-digest", digest)
             }
             _ => missing(),
         }

@@ -5,18 +5,8 @@ use std::fs;
 use super::{ADDRESS, add, command, list, lock, statuses, sync};
 use crate::support::http::Response;
 use crate::support::origin::Origin;
-use crate::support::registry::{Fault, Registry, errors};
-use crate::support::{directory, ended, fixture};
-
-#[test]
-fn a_list_is_mirrored() {
-    let (origin, registry) = (Origin::start(), Registry::start());
-    let list = format!("[[provider]]\naddress = \"{ADDRESS}\"\nversions = \"~> 1.2.3\"\n");
-    let report = sync(&origin, &registry, "providers.toml", &list)
-        .expect(0)
-        .json();
-    assert_eq!(statuses(&report), ["1.2.3 created"]);
-}
+use crate::support::registry::Registry;
+use crate::support::{assert_has, directory, ended, fixture};
 
 #[test]
 fn an_erased_version_is_skipped_by_a_list_and_refused_by_name() {
@@ -24,7 +14,7 @@ fn an_erased_version_is_skipped_by_a_list_and_refused_by_name() {
     let list = format!("[[provider]]\naddress = \"{ADDRESS}\"\nversions = \"~> 1.2.3\"\n");
     let erase = || {
         let reason = format!("{ADDRESS} 1.2.3 was erased, and never returns: takedown");
-        registry.fail("PUT", "1.2.3", Fault::Answer(errors(410, &[&reason])));
+        registry.refuse("PUT", "1.2.3", 410, &[&reason]);
     };
     erase();
     let ended = sync(&origin, &registry, "providers.toml", &list).expect(0);
@@ -44,11 +34,9 @@ fn a_selected_platform_that_the_origin_lacks_is_a_failure_with_a_lock_file() {
     let sync = |platforms: &[&str]| {
         let arguments = [&["sync", file.to_str().unwrap()], platforms].concat();
         let ended = ended(&mut command(&origin, &registry, &arguments)).expect(3);
-        assert!(
-            ended
-                .errors()
-                .contains("not available from the origin for plan9_386"),
-            "{ended:?}"
+        assert_has!(
+            ended.errors(),
+            "not available from the origin for plan9_386"
         );
         statuses(&ended.json())
     };
@@ -68,8 +56,7 @@ fn a_lock_file_is_mirrored_if_its_hashes_are_those_of_the_zips() {
     let hashes: String = shasums.lines().map(hash).collect();
     let name = ".terraform.lock.hcl";
     let wrong = lock(&format!("\"zh:{}\",", "0".repeat(64)));
-    let ended = sync(&origin, &registry, name, &wrong).expect(3);
-    assert!(ended.errors().contains("lock file"), "{ended:?}");
+    sync(&origin, &registry, name, &wrong).fails(3, "lock file");
     let report = sync(&origin, &registry, name, &lock(&hashes))
         .expect(0)
         .json();
@@ -88,8 +75,7 @@ fn a_lock_file_of_a_network_mirror_is_mirrored_if_a_package_has_any_of_its_hashe
     // A package that is stored is not downloaded again.
     for registry in [registry, Registry::start()] {
         let wrong = hashes("h1:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=");
-        let refused = sync(&origin, &registry, name, &wrong).expect(3).errors();
-        assert!(refused.contains("neither of which"), "{refused}");
+        sync(&origin, &registry, name, &wrong).fails(3, "neither of which");
         sync(&origin, &registry, name, &hashes(h1.as_str().unwrap())).expect(0);
     }
 }
@@ -138,10 +124,7 @@ fn all_lock_files_below_a_directory_are_mirrored_and_one_with_an_error_does_not_
     assert_eq!(statuses(&report.json()), ["1.2.3 created"]);
     fs::write(files.path().join("prod/us/.terraform.lock.hcl"), &broken).unwrap();
     let failed = ended(&mut command(&origin, &registry, &arguments)).expect(3);
-    assert!(
-        failed.errors().contains("prod/us/.terraform.lock.hcl"),
-        "{failed:?}"
-    );
+    assert_has!(failed.errors(), "prod/us/.terraform.lock.hcl");
     assert_eq!(statuses(&failed.json()), ["1.2.3 unchanged"]);
 }
 
@@ -169,7 +152,7 @@ fn a_version_below_the_minimum_age_is_skipped_if_its_origin_gives_a_date() {
     let skipped = sync();
     assert_eq!(statuses(&skipped), ["1.2.3 skipped"]);
     let reason = skipped["versions"][0]["reason"].as_str().unwrap();
-    assert!(reason.contains("--minimum-age is 3days"), "{reason}");
+    assert_has!(reason, "--minimum-age is 3days");
     dated(4 * 86_400);
     assert_eq!(statuses(&sync()), ["1.2.3 unchanged"]);
     // It cannot say whether the version is new.
@@ -207,74 +190,32 @@ fn a_configuration_is_mirrored_except_sources_that_need_no_mirror() {
     found.sort();
     assert_eq!(found, [" skipped", " skipped", "1.2.3 created"]);
     let text = report.to_string();
-    assert!(
-        text.contains("built into") && text.contains("this registry itself"),
-        "{text}"
-    );
+    assert_has!(text, "built into", "this registry itself");
 }
 
 #[test]
-fn a_configuration_in_json_is_mirrored_from_its_directory() {
+fn a_configuration_that_requires_nothing_and_a_file_that_cannot_be_read_are_failures() {
     let (origin, registry) = (Origin::start(), Registry::start());
-    let text = r#"{"terraform": {"required_providers": {"hello": {
-        "source": "origin.example/acme/hello", "version": "~> 1.0"}}}}"#;
-    for name in ["main.tf.json", "main.tofu.json"] {
-        let files = directory(&[(name, text), (".main.tf.json", "of an editor")]);
-        let place = files.path().to_str().unwrap();
-        let arguments = ["sync", place, "--platform", "linux_amd64", "--dry-run"];
-        let report = ended(&mut command(&origin, &registry, &arguments));
-        assert_eq!(statuses(&report.expect(0).json()), ["1.2.3 dry_run"]);
-    }
-}
-
-#[test]
-fn a_configuration_that_requires_nothing_is_a_failure() {
-    let (origin, registry) = (Origin::start(), Registry::start());
-    for (name, text) in [
-        ("main.tf", "resource \"hello_world\" \"it\" {}\n"),
-        ("main.tf.json", "{}"),
-        ("README.md", ""),
+    let (long, odd) = ("\0".repeat(5_000_000), "\0".repeat(3_000_000));
+    let files = directory(&[
+        ("native/main.tf", "resource \"hello_world\" \"it\" {}\n"),
+        ("json/main.tf.json", "{}"),
+        ("none/README.md", ""),
+        ("long.toml", &long),
+        ("odd.toml", &odd),
+    ]);
+    std::os::unix::fs::symlink("/dev/zero", files.path().join("zero.toml")).unwrap();
+    for (name, message) in [
+        ("native", "requires no provider"),
+        ("json", "requires no provider"),
+        ("none", "contains no file that ends in"),
+        ("long.toml", "larger than"),
+        ("zero.toml", "not a regular file"),
+        ("odd.toml", "odd.toml"),
     ] {
-        let files = directory(&[(name, text)]);
-        let place = files.path().to_str().unwrap();
-        let ended = ended(&mut command(&origin, &registry, &["sync", place])).expect(3);
-        let message = match name {
-            "README.md" => "contains no file that ends in",
-            _ => "requires no provider",
-        };
-        assert!(ended.errors().contains(message), "{name}: {ended:?}");
+        let place = files.path().join(name);
+        let line = ["sync", place.to_str().unwrap()];
+        let errors = ended(&mut command(&origin, &registry, &line)).fails(3, message);
+        assert!(errors.len() < 10_000);
     }
-}
-
-#[test]
-fn a_file_of_another_kind_is_a_usage_error() {
-    let (origin, registry) = (Origin::start(), Registry::start());
-    let ended = sync(&origin, &registry, "providers.yaml", "").expect(2);
-    assert!(ended.errors().contains(".toml"), "{ended:?}");
-}
-
-#[test]
-fn a_device_or_a_file_above_the_limit_is_not_read() {
-    let (origin, registry) = (Origin::start(), Registry::start());
-    let long = "\0".repeat(5_000_000);
-    let odd = "\0".repeat(3_000_000);
-    let files = directory(&[("long.toml", &long), ("odd.toml", &odd)]);
-    let place = |name: &str| files.path().join(name).display().to_string();
-    let mut files_and_rules = vec![("long.toml", "larger than")];
-    #[cfg(unix)]
-    {
-        std::os::unix::fs::symlink("/dev/zero", files.path().join("zero.toml")).unwrap();
-        files_and_rules.push(("zero.toml", "not a regular file"));
-    }
-    for (name, rule) in files_and_rules {
-        let ended = ended(&mut command(&origin, &registry, &["sync", &place(name)])).expect(3);
-        assert!(ended.errors().contains(rule), "{name}: {ended:?}");
-    }
-    let ended = ended(&mut command(
-        &origin,
-        &registry,
-        &["sync", &place("odd.toml")],
-    ))
-    .expect(3);
-    assert!(ended.errors().len() < 10_000);
 }

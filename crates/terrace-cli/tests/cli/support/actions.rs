@@ -1,14 +1,12 @@
 //! A fake of the GitHub Actions service that issues tokens to jobs.
 
-use std::net::TcpListener;
 use std::process::Command;
 use std::sync::{Arc, Mutex};
-use std::thread;
 
 use serde_json::json;
 
 use super::JOB_SECRET;
-use super::http::{Head, Response, Then, serve};
+use super::http::{Head, Response, Then, start};
 
 /// A runner's token service, on its own port.
 pub(crate) struct Actions {
@@ -19,22 +17,14 @@ pub(crate) struct Actions {
 impl Actions {
     /// Starts a service with this response.
     pub(crate) fn answering(response: Response) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let url = format!(
-            "http://{}/token?api-version=2.0",
-            listener.local_addr().unwrap()
-        );
         let asked = Arc::new(Mutex::new(Vec::new()));
         let seen = Arc::clone(&asked);
-        thread::spawn(move || {
-            for stream in listener.incoming().flatten() {
-                serve(stream, |head| {
-                    seen.lock().unwrap().push(head.clone());
-                    let response = response.clone();
-                    Then::Answer(Box::new(|_| response))
-                });
-            }
+        let url = start(None, move |head| {
+            seen.lock().unwrap().push(head.clone());
+            let response = response.clone();
+            Then::Answer(Box::new(|_| response))
         });
+        let url = format!("{url}/token?api-version=2.0");
         Self { url, asked }
     }
 

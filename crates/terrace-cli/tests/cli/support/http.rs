@@ -2,6 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Read, Write};
+use std::net::TcpListener;
+use std::sync::Arc;
+use std::thread;
+
+use rustls::{ServerConfig, ServerConnection, StreamOwned};
 
 /// A request without its body.
 #[derive(Debug, Clone)]
@@ -65,8 +70,34 @@ impl Response {
 /// The reaction to a request, decided from its head.
 pub(crate) enum Then {
     Answer(Box<dyn FnOnce(Vec<u8>) -> Response>),
+    /// Send the bytes that another server has answered.
+    Pass(Box<dyn FnOnce(Vec<u8>) -> Vec<u8>>),
     /// Read this many bytes of the body, and close the connection.
     HangUpAfter(u64),
+}
+
+/// Starts a server on its own port, with TLS if it has a configuration for it. Returns its URL. The threads end with the tests.
+pub(crate) fn start(
+    tls: Option<Arc<ServerConfig>>,
+    decide: impl Fn(&Head) -> Then + Send + Sync + 'static,
+) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let scheme = if tls.is_some() { "https" } else { "http" };
+    let url = format!("{scheme}://{}", listener.local_addr().unwrap());
+    let decide = Arc::new(decide);
+    thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let (decide, tls) = (Arc::clone(&decide), tls.clone());
+            thread::spawn(move || match tls {
+                None => serve(stream, |head| decide(head)),
+                Some(config) => {
+                    let connection = ServerConnection::new(config).unwrap();
+                    serve(StreamOwned::new(connection, stream), |head| decide(head));
+                }
+            });
+        }
+    });
+    url
 }
 
 /// Serves one request.
@@ -77,17 +108,26 @@ pub(crate) fn serve(stream: impl Read + Write, decide: impl FnOnce(&Head) -> The
     };
     match decide(&head) {
         Then::Answer(answer) => {
-            let mut body = Vec::new();
-            let length = head.content_length();
-            let read = reader.by_ref().take(length).read_to_end(&mut body);
-            if read.is_ok_and(|read| read as u64 == length) {
+            if let Some(body) = read_body(&mut reader, head.content_length()) {
                 write(reader.get_mut(), &answer(body));
+            }
+        }
+        Then::Pass(answer) => {
+            if let Some(body) = read_body(&mut reader, head.content_length()) {
+                let _ = reader.get_mut().write_all(&answer(body));
+                let _ = reader.get_mut().flush();
             }
         }
         Then::HangUpAfter(bytes) => {
             let _ = std::io::copy(&mut reader.by_ref().take(bytes), &mut std::io::sink());
         }
     }
+}
+
+fn read_body(reader: &mut impl Read, length: u64) -> Option<Vec<u8>> {
+    let mut body = Vec::new();
+    let read = reader.take(length).read_to_end(&mut body).ok()?;
+    (read as u64 == length).then_some(body)
 }
 
 fn read_head(reader: &mut impl std::io::BufRead) -> Option<Head> {

@@ -6,11 +6,11 @@ pub(crate) mod mirror;
 pub(crate) mod origin;
 pub(crate) mod registry;
 
-use std::collections::BTreeMap;
 use std::fs;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use rustls::ServerConfig;
 use rustls::crypto::ring;
@@ -24,7 +24,7 @@ use registry::Registry;
 /// The admin token. The program must never print it.
 pub(crate) const TOKEN: &str = "an-admin-token-that-is-secret";
 
-/// A part of every upload URL, which must not be printed either.
+/// A part of signed URLs, which must not be printed either.
 pub(crate) const URL_SECRET: &str = "5ecre751gna7ure";
 
 /// A part of every token of a job, and of the tokens that are issued for it, which must not be printed either.
@@ -57,6 +57,35 @@ pub(crate) struct Ended {
     pub(crate) stderr: String,
 }
 
+/// Checks that a text contains all of these.
+macro_rules! assert_has {
+    ($text:expr, $($part:expr),+ $(,)?) => {{
+        let text: &str = &$text;
+        $({
+            let part: &str = &$part;
+            assert!(text.contains(part), "{part:?} is not in {text}");
+        })+
+    }};
+}
+pub(crate) use assert_has;
+
+/// Checks that a text contains none of these.
+macro_rules! assert_lacks {
+    ($text:expr, $($part:expr),+ $(,)?) => {{
+        let text: &str = &$text;
+        $({
+            let part: &str = &$part;
+            assert!(!text.contains(part), "{part:?} is in {text}");
+        })+
+    }};
+}
+pub(crate) use assert_lacks;
+
+/// Returns the arguments of a command line in which no argument has a space.
+pub(crate) fn words(line: &str) -> Vec<&str> {
+    line.split(' ').collect()
+}
+
 impl Ended {
     /// Returns the JSON document on standard output.
     #[track_caller]
@@ -69,6 +98,20 @@ impl Ended {
     pub(crate) fn expect(self, code: i32) -> Self {
         assert_eq!(self.code, code, "{self:#?}");
         self
+    }
+
+    /// Returns the warnings in the JSON document, as JSON.
+    #[track_caller]
+    pub(crate) fn warnings(&self) -> String {
+        self.json()["warnings"].to_string()
+    }
+
+    /// Checks that the command fails with this exit code for a reason that contains this text. Returns the reasons.
+    #[track_caller]
+    pub(crate) fn fails(self, code: i32, part: &str) -> String {
+        let errors = self.expect(code).errors();
+        assert_has!(errors, part);
+        errors
     }
 
     /// Returns the reasons of a failure, joined.
@@ -111,44 +154,31 @@ pub(crate) fn terrace(arguments: &[&str]) -> Command {
 /// Runs a command line against a registry, with JSON output.
 #[track_caller]
 pub(crate) fn run(registry: &Registry, arguments: &[&str]) -> Ended {
+    run_at(registry.url(), arguments)
+}
+
+/// Runs a command line against the registry at a URL, with JSON output.
+#[track_caller]
+pub(crate) fn run_at(url: &str, arguments: &[&str]) -> Ended {
     let mut command = terrace(arguments);
-    command.arg("--json").env("TERRACE_URL", registry.url());
+    command.arg("--json").env("TERRACE_URL", url);
     ended(command.env("TERRACE_TOKEN", TOKEN))
 }
 
-/// Runs a command. Checks that it prints no secret, and ends with an exit code that its help lists.
+/// Runs a command line against a registry, with the output for people.
 #[track_caller]
-pub(crate) fn ended(command: &mut Command) -> Ended {
-    let words = command.get_args().map(|word| word.to_string_lossy());
-    let words: Vec<String> = words.map(Into::into).collect();
-    let ended = run_to_end(command);
-    let names: Vec<&str> = words.iter().map(String::as_str).collect();
-    let names: Vec<&str> = names
-        .into_iter()
-        .take_while(|word| !word.starts_with('-'))
-        .collect();
-    let listed = listed_exit_codes(names.get(..2).unwrap_or(&names));
-    assert!(
-        listed.contains(&ended.code),
-        "{listed:?} in the help of {words:?}: {ended:?}"
-    );
-    ended
+pub(crate) fn run_for_people(registry: &Registry, arguments: &[&str]) -> Ended {
+    let mut command = terrace(arguments);
+    command.env("TERRACE_URL", registry.url());
+    ended(command.env("TERRACE_TOKEN", TOKEN))
 }
 
-/// Returns the exit codes that the help of a command lists. The error about an unknown command ends with 2.
-fn listed_exit_codes(names: &[&str]) -> Vec<i32> {
-    static KNOWN: Mutex<BTreeMap<String, Vec<i32>>> = Mutex::new(BTreeMap::new());
-    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-    let codes = known.entry(names.join(" ")).or_insert_with(|| {
-        let help = run_to_end(terrace(names).arg("--help"));
-        if help.code != 0 {
-            return vec![2];
-        }
-        let (_, codes) = help.stdout.split_once("Exit codes").expect("exit codes");
-        let code = |line: &str| line.strip_prefix("  ")?.split_once("  ")?.0.parse().ok();
-        codes.lines().filter_map(code).collect()
-    });
-    codes.clone()
+/// Runs a command. Checks that it prints no secret, and ends with an exit code that `terrace --help` lists.
+#[track_caller]
+pub(crate) fn ended(command: &mut Command) -> Ended {
+    let ended = run_to_end(command);
+    assert!((0..=6).contains(&ended.code), "{ended:?}");
+    ended
 }
 
 /// Runs a command. Checks that it prints no secret. It may end with any exit code, as it may with a server that is not
@@ -166,11 +196,20 @@ pub(crate) fn run_to_end(command: &mut Command) -> Ended {
         stdout: text(stdout),
         stderr: text(stderr),
     };
+    let printed = format!("{}{}", ended.stdout, ended.stderr);
     for secret in [TOKEN, URL_SECRET, JOB_SECRET] {
-        let printed = format!("{}{}", ended.stdout, ended.stderr);
         assert!(!printed.contains(secret), "a secret was printed: {printed}");
     }
+    assert!(!has_signed_path(&printed), "{printed}");
     ended
+}
+
+/// Returns whether a text contains a signed path of an archive, which begins with the time of its end.
+fn has_signed_path(text: &str) -> bool {
+    text.split("/archives/").skip(1).any(|rest| {
+        let first = rest.split('/').next().unwrap_or_default();
+        !first.is_empty() && first.bytes().all(|byte| byte.is_ascii_digit())
+    })
 }
 
 pub(crate) const NAME: &str = "terraform-provider-hello_1.2.3";
@@ -241,4 +280,43 @@ pub(crate) fn directory(files: &[(&str, &str)]) -> TempDir {
         fs::write(path, content).unwrap();
     }
     directory
+}
+
+/// Returns a zip with these files.
+pub(crate) fn zip(files: &[(&str, &str)]) -> Vec<u8> {
+    let mut zip = ::zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    for (name, content) in files {
+        let options = ::zip::write::SimpleFileOptions::default();
+        zip.start_file(*name, options).unwrap();
+        zip.write_all(content.as_bytes()).unwrap();
+    }
+    zip.finish().unwrap().into_inner()
+}
+
+/// Returns a tar.gz with these files.
+pub(crate) fn tar_gz(files: &[(&str, &str)]) -> Vec<u8> {
+    let entries = files
+        .iter()
+        .map(|(name, content)| (tar::EntryType::Regular, *name, *content));
+    tar_gz_of(&entries.collect::<Vec<_>>())
+}
+
+/// Returns a tar.gz with these entries: the type, the name, and the content or the target of a link.
+pub(crate) fn tar_gz_of(entries: &[(tar::EntryType, &str, &str)]) -> Vec<u8> {
+    let gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    let mut tar = tar::Builder::new(gzip);
+    for (kind, name, content) in entries {
+        let mut header = tar::Header::new_gnu();
+        header.set_entry_type(*kind);
+        header.set_mode(0o644);
+        if *kind == tar::EntryType::Symlink {
+            header.set_size(0);
+            tar.append_link(&mut header, name, content).unwrap();
+        } else {
+            header.set_size(content.len() as u64);
+            let content = content.as_bytes();
+            tar.append_data(&mut header, name, content).unwrap();
+        }
+    }
+    tar.into_inner().unwrap().finish().unwrap()
 }

@@ -2,15 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::net::TcpListener;
 use std::sync::{Arc, Mutex};
-use std::thread;
 
-use rustls::{ServerConnection, StreamOwned};
 use serde_json::json;
 use terrace_base::digest::Sha256;
 
-use super::http::{Head, Response, Then, serve};
+use super::http::{Head, Response, Then, start};
 use super::{NAME, fixture, tls};
 
 /// The hostname of the origin. The program gets its address by `--origin`.
@@ -34,28 +31,16 @@ pub(crate) struct Origin {
 
 impl Origin {
     pub(crate) fn start() -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let origin = Self {
-            url: format!("https://{}", listener.local_addr().unwrap()),
-            pages: Arc::default(),
-            seen: Arc::default(),
-        };
-        origin.fill();
-        let (pages, seen, config) = (Arc::clone(&origin.pages), Arc::clone(&origin.seen), tls());
-        thread::spawn(move || {
-            for stream in listener.incoming().flatten() {
-                let (pages, seen) = (Arc::clone(&pages), Arc::clone(&seen));
-                let connection = ServerConnection::new(Arc::clone(&config)).unwrap();
-                thread::spawn(move || {
-                    serve(StreamOwned::new(connection, stream), |head| {
-                        seen.lock().unwrap().push(head.clone());
-                        let page = pages.lock().unwrap().get(&head.target).cloned();
-                        let response = page.unwrap_or_else(|| Response::new(404, "nothing"));
-                        Then::Answer(Box::new(move |_| response))
-                    });
-                });
-            }
+        let (pages, seen) = <(Arc<Mutex<BTreeMap<_, Response>>>, Arc<Mutex<Vec<_>>>)>::default();
+        let (known, asked) = (Arc::clone(&pages), Arc::clone(&seen));
+        let url = start(Some(tls()), move |head: &Head| {
+            asked.lock().unwrap().push(head.clone());
+            let page = known.lock().unwrap().get(&head.target).cloned();
+            let response = page.unwrap_or_else(|| Response::new(404, "nothing"));
+            Then::Answer(Box::new(move |_| response))
         });
+        let origin = Self { url, pages, seen };
+        origin.fill();
         origin
     }
 

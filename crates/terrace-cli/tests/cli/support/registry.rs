@@ -1,24 +1,30 @@
-//! A fake registry that stores everything in memory, and fails on demand.
+//! A registry for the command: the application itself, in memory, behind a server that records the requests, and fails or answers
+//! in its place on demand.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::net::{TcpListener, TcpStream};
+use std::collections::BTreeMap;
+use std::io::{Read as _, Write as _};
+use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread;
 use std::time::Duration;
 
-use rustls::{ServerConfig, ServerConnection, StreamOwned};
+use futures_util::FutureExt as _;
+use rustls::ServerConfig;
 use serde_json::{Value, json};
-use terrace_base::digest::Sha256;
+use terrace_app::host::Archives as _;
 use terrace_core::auth::exchange::{EXCHANGE_PATH, ExchangeError, ExchangeRequest};
+use terrace_core::config::Config;
 use terrace_core::documentation;
 use terrace_core::http::reply::{Body, Reply};
 use terrace_core::model::package::Package;
-use terrace_core::storage::release::SigningKeyDocument;
+use terrace_core::storage::key::BytesKey;
 use terrace_metadata::OpenArchive;
-use terrace_openpgp::parse_signing_keys;
+use terrace_server::memory::Memory;
+use terrace_server::server::{Server, ServerSettings, Stop};
 
-use super::http::{Head, Response, Then, serve};
-use super::{JOB_SECRET, TOKEN, URL_SECRET, fixture};
+use super::http::{Head, Response, Then};
+use super::{JOB_SECRET, TOKEN, fixture};
 
 /// One failure.
 #[derive(Debug, Clone)]
@@ -31,7 +37,13 @@ pub(crate) enum Fault {
 pub(crate) struct Registry {
     url: String,
     state: Arc<Mutex<State>>,
+    application: SocketAddr,
+    memory: Memory,
+    stop: Stop,
 }
+
+/// An action of somebody else, with the URL of the application behind the recording server.
+type Interposed = Box<dyn FnOnce(&str) + Send>;
 
 #[derive(Default)]
 struct State {
@@ -39,19 +51,13 @@ struct State {
     seen: Vec<Head>,
     /// The faults for matching requests, each used once: a method, and a part of the path.
     faults: Vec<(String, String, Fault)>,
-    /// The answers to GET requests for these targets, with any token or none.
+    /// The answers to requests for these targets, or for a method and a target, with any token or none.
     pages: BTreeMap<String, Response>,
-    archives: BTreeSet<String>,
+    /// The actions that precede the next publish.
+    interposed: Vec<Interposed>,
     last_archive: Vec<u8>,
     last_documentation: Vec<u8>,
-    releases: BTreeMap<String, Value>,
-    /// The documentation by the paths of the releases.
-    documentation: BTreeMap<String, Value>,
-    /// The documentation and releases that other publishers send before the next request for a release is answered.
-    interposed_documentation: Vec<(String, Value)>,
-    interposed_releases: Vec<(String, Value)>,
     descriptions: Vec<Value>,
-    keys: Vec<SigningKeyDocument>,
     /// The tokens of trusted jobs, and the tokens that were issued for them.
     jobs: Vec<String>,
     given: Vec<String>,
@@ -59,6 +65,12 @@ struct State {
     uploading: usize,
     most_uploading: usize,
     forgets: bool,
+}
+
+impl Drop for Registry {
+    fn drop(&mut self) {
+        self.stop.stop();
+    }
 }
 
 impl Registry {
@@ -70,64 +82,98 @@ impl Registry {
     }
 
     pub(crate) fn without_keys() -> Self {
-        Self::listen("http", |stream, state| {
-            serve(stream, |head| State::decide(state, head));
-        })
+        Self::listen(None)
     }
 
     /// Starts a registry that uses TLS.
     pub(crate) fn with_tls(config: Arc<ServerConfig>) -> Self {
-        Self::listen("https", move |stream, state| {
-            let connection = ServerConnection::new(Arc::clone(&config)).unwrap();
-            let stream = StreamOwned::new(connection, stream);
-            serve(stream, |head| State::decide(state, head));
-        })
+        Self::listen(Some(config))
     }
 
-    /// Starts to listen. The threads end with the tests.
-    fn listen(
-        scheme: &str,
-        serve: impl Fn(TcpStream, &Arc<Mutex<State>>) + Send + Sync + 'static,
-    ) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let url = format!("{scheme}://{}", listener.local_addr().unwrap());
-        let state = Arc::new(Mutex::new(State {
-            url: url.clone(),
-            ..State::default()
-        }));
-        let registry = Self {
+    fn listen(tls: Option<Arc<ServerConfig>>) -> Self {
+        let memory = Memory::new();
+        let (application, stop) = start_application(&memory);
+        let state = Arc::new(Mutex::new(State::default()));
+        let deciding = Arc::clone(&state);
+        let url = super::http::start(tls, move |head| State::decide(&deciding, head, application));
+        state.lock().unwrap().url.clone_from(&url);
+        Self {
             url,
-            state: Arc::clone(&state),
-        };
-        let serve = Arc::new(serve);
-        thread::spawn(move || {
-            for stream in listener.incoming().flatten() {
-                let (serve, state) = (Arc::clone(&serve), Arc::clone(&state));
-                thread::spawn(move || serve(stream, &state));
-            }
-        });
-        registry
+            state,
+            application,
+            memory,
+            stop,
+        }
     }
 
     pub(crate) fn url(&self) -> &str {
         &self.url
     }
 
+    /// Returns the URL under which requests are neither recorded nor changed.
+    pub(crate) fn unrecorded(&self) -> String {
+        format!("http://{}", self.application)
+    }
+
     pub(crate) fn add_key(&self, file: &str) {
-        let text = std::fs::read_to_string(fixture(file)).unwrap();
-        self.state().add_keys(&text);
+        let text = std::fs::read(fixture(file)).unwrap();
+        let added = self.ask("PUT", "/admin/v1/namespaces/acme/keys", &text);
+        assert!(added.is_some());
+    }
+
+    /// Sends a request with the admin token, past the record. Returns the document in a successful answer.
+    fn ask(&self, method: &str, target: &str, body: &[u8]) -> Option<Value> {
+        let head = Head {
+            method: method.to_owned(),
+            target: target.to_owned(),
+            headers: BTreeMap::from([
+                ("host".to_owned(), self.application.to_string()),
+                ("authorization".to_owned(), format!("Bearer {TOKEN}")),
+                ("content-length".to_owned(), body.len().to_string()),
+            ]),
+        };
+        let answer = String::from_utf8(forward(self.application, &head, body)).unwrap();
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        head.starts_with("HTTP/1.1 20")
+            .then(|| serde_json::from_str(body).unwrap())
     }
 
     /// Makes the next matching request fail. Those about documentation only match parts of their own paths:
-    /// `/documentation` and `/docs-bucket`.
+    /// `/documentation`. The path of an upload begins with `/bucket/`.
     pub(crate) fn fail(&self, method: &str, path: &str, fault: Fault) {
         let fault = (method.to_owned(), path.to_owned(), fault);
         self.state().faults.push(fault);
     }
 
-    /// Sets the answer to GET requests for a path with its query, with any token or none.
+    /// Answers the next matching request with this document.
+    pub(crate) fn answer(&self, method: &str, path: &str, document: &Value) {
+        let answer = Response::new(200, document.to_string());
+        self.fail(method, path, Fault::Answer(answer));
+    }
+
+    /// Refuses the next matching request for these reasons.
+    pub(crate) fn refuse(&self, method: &str, path: &str, status: u16, reasons: &[&str]) {
+        self.fail(method, path, Fault::Answer(errors(status, reasons)));
+    }
+
+    /// Sets the document that answers requests for a path with its query.
+    pub(crate) fn set_json(&self, target: &str, document: &Value) {
+        self.set(target, Response::new(200, document.to_string()));
+    }
+
+    /// Sets the answer to requests for a path with its query, with any token or none.
     pub(crate) fn set(&self, target: &str, response: Response) {
         self.state().pages.insert(target.to_owned(), response);
+    }
+
+    /// Sets the versions of a package in the catalogue, the newest first.
+    pub(crate) fn set_package(&self, path: &str, versions: &Value) {
+        let (kind, address) = path.split_once('/').unwrap();
+        let details = json!({
+            "kind": if kind == "modules" { "module" } else { "provider" }, "address": address, "path": format!("/api/v1/{path}"),
+            "latest": versions[0]["version"], "versions": versions,
+        });
+        self.set_json(&format!("/api/v1/{path}"), &details);
     }
 
     /// Forgets the faults that no request has used.
@@ -145,14 +191,23 @@ impl Registry {
         self.state().given.clear();
     }
 
-    /// Changes the stored document of a version.
+    /// Answers the next requests for the document at a path with a changed one.
     pub(crate) fn edit_release(&self, path: &str, edit: impl FnOnce(&mut Value)) {
-        edit(self.state().releases.get_mut(path).unwrap());
+        let mut document = self.ask("GET", path, b"").unwrap();
+        edit(&mut document);
+        let answer = Response::new(200, document.to_string());
+        self.set(&format!("GET {path}"), answer);
     }
 
     /// Removes the stored archives.
     pub(crate) fn lose_archives(&self) {
-        self.state().archives.clear();
+        let done = "operations in memory are immediate";
+        let listed = self.memory.list_bytes("archives/", None, 1_000);
+        for object in listed.now_or_never().expect(done).unwrap().objects {
+            let key = BytesKey::Archive(object.name.parse().unwrap());
+            let removed = self.memory.discard(key).now_or_never();
+            removed.expect(done).unwrap();
+        }
     }
 
     /// Discards every archive that it accepts.
@@ -169,41 +224,35 @@ impl Registry {
         seen.map(line).collect()
     }
 
-    /// Returns the requests since the last call, as `METHOD /path?query` without the secrets of uploads.
+    /// Returns those of the requests since the last call that may change something.
+    pub(crate) fn changes(&self) -> Vec<String> {
+        let mut requests = self.requests();
+        requests.retain(|request| !request.starts_with("GET "));
+        requests
+    }
+
+    /// Returns the requests since the last call, as `METHOD /path?query` without the names of uploads.
     pub(crate) fn all_requests(&self) -> Vec<String> {
         let seen = std::mem::take(&mut self.state().seen);
-        let target = |head: &Head| {
-            let is_upload = head.target.contains("bucket/");
-            let upload = head.target.split("bucket/").next().unwrap_or_default();
-            match is_upload {
-                true => format!("{upload}bucket"),
-                false => head.target.clone(),
-            }
+        let line = |head: &Head| {
+            let target = match (is_upload(head), is_about_documentation(head)) {
+                (true, true) => "/docs-bucket",
+                (true, false) => "/bucket",
+                (false, _) => &head.target,
+            };
+            format!("{} {target}", head.method)
         };
-        let line = |head: &Head| format!("{} {}", head.method, target(head));
         seen.iter().map(line).collect()
     }
 
-    /// Stores the documentation of another publisher for a path before the next request for a release is answered.
-    pub(crate) fn interpose_documentation(&self, path: &str, description: Value) {
-        let interposed = (path.to_owned(), description);
-        self.state().interposed_documentation.push(interposed);
+    /// Runs an action of somebody else before the next request for a release is answered.
+    pub(crate) fn interpose(&self, action: impl FnOnce(&str) + Send + 'static) {
+        self.state().interposed.push(Box::new(action));
     }
 
-    /// Publishes the release of another publisher at a path before the next request for a release is answered.
-    pub(crate) fn interpose_release(&self, path: &str, description: Value) {
-        let interposed = (path.to_owned(), description);
-        self.state().interposed_releases.push(interposed);
-    }
-
-    /// Publishes a release at a path.
-    pub(crate) fn put_release(&self, path: &str) {
-        self.state().releases.insert(path.to_owned(), json!({}));
-    }
-
-    /// Returns the description of the documentation of the release that is published at a path.
+    /// Returns the state of the documentation of the version at a path.
     pub(crate) fn documentation(&self, path: &str) -> Option<Value> {
-        self.state().documentation.get(path).cloned()
+        self.ask("GET", &format!("{path}/documentation"), b"")
     }
 
     /// Returns the `authorization` headers of the requests so far.
@@ -225,13 +274,9 @@ impl Registry {
 
     /// Returns the heads of the uploads so far.
     pub(crate) fn uploads(&self) -> Vec<Head> {
-        let is_upload = |head: &&Head| head.target.starts_with("/bucket/");
-        self.state()
-            .seen
-            .iter()
-            .filter(is_upload)
-            .cloned()
-            .collect()
+        let is_archive = |head: &&Head| is_upload(head) && !is_about_documentation(head);
+        let state = self.state();
+        state.seen.iter().filter(is_archive).cloned().collect()
     }
 
     /// Returns the last description of a release.
@@ -271,86 +316,85 @@ impl Registry {
     }
 }
 
+/// Starts the application over a memory, in a thread of its own.
+fn start_application(memory: &Memory) -> (SocketAddr, Stop) {
+    let vars = [
+        ("TERRACE_ADMIN_TOKEN", TOKEN),
+        ("TERRACE_MIRRORED_DOCS", "true"),
+        ("TERRACE_LOG_REQUESTS", "none"),
+    ];
+    let settings = ServerSettings {
+        listen: "127.0.0.1:0".parse().unwrap(),
+        threads: NonZeroUsize::new(1),
+        tls: None,
+        trusted_proxies: Vec::new(),
+        look_interval: None,
+    };
+    let server = Server::bind(settings, Config::from_vars(&vars).unwrap()).unwrap();
+    let (address, stop) = (server.address(), server.stop());
+    let (bucket, indices) = (memory.clone(), memory.clone());
+    thread::spawn(move || server.run(bucket, indices));
+    (address, stop)
+}
+
 impl State {
-    fn decide(this: &Arc<Mutex<Self>>, head: &Head) -> Then {
-        let mut state = this.lock().unwrap();
-        state.seen.push(head.clone());
-        let is_about_documentation = is_about_documentation(head);
-        if head.method == "PUT" && !is_about_documentation {
-            state.interpose();
+    fn decide(this: &Arc<Mutex<Self>>, head: &Head, application: SocketAddr) -> Then {
+        let named = named(head);
+        let is_publish = is_publish(&named);
+        let interposed = {
+            let mut state = this.lock().unwrap();
+            state.seen.push(named.clone());
+            is_publish.then(|| std::mem::take(&mut state.interposed))
+        };
+        for action in interposed.into_iter().flatten() {
+            action(&format!("http://{application}"));
         }
+        let mut state = this.lock().unwrap();
+        let is_about_documentation = is_about_documentation(&named);
         let hit = state.faults.iter().position(|(method, path, _)| {
-            let is_for_documentation =
-                path.contains("/documentation") || path.contains("/docs-bucket");
-            *method == head.method
-                && head.target.contains(path.as_str())
-                && is_about_documentation == is_for_documentation
+            *method == named.method
+                && named.target.contains(path.as_str())
+                && is_about_documentation == path.contains("/documentation")
         });
         match hit.map(|hit| state.faults.remove(hit).2) {
-            Some(Fault::HangUpAfter(bytes)) => Then::HangUpAfter(bytes),
-            Some(Fault::Answer(response)) => Then::Answer(Box::new(|_| response)),
-            None => {
-                let (this, head) = (Arc::clone(this), head.clone());
-                Then::Answer(Box::new(move |body| Self::answer(&this, &head, &body)))
-            }
+            Some(Fault::HangUpAfter(bytes)) => return Then::HangUpAfter(bytes),
+            Some(Fault::Answer(response)) => return Then::Answer(Box::new(|_| response)),
+            None => {}
         }
-    }
-
-    fn interpose(&mut self) {
-        let documentation = std::mem::take(&mut self.interposed_documentation);
-        self.documentation.extend(documentation);
-        let releases = std::mem::take(&mut self.interposed_releases);
-        self.releases.extend(releases);
-    }
-
-    fn answer(this: &Mutex<Self>, head: &Head, body: &[u8]) -> Response {
-        let bucket = ["/bucket/", "/docs-bucket/"];
-        if let Some(rest) = bucket.iter().find_map(|it| head.target.strip_prefix(it)) {
-            return Self::store(this, head, rest, body);
+        let of_method = format!("{} {}", head.method, head.target);
+        let page = state.pages.get(&head.target);
+        if let Some(page) = page.or_else(|| state.pages.get(&of_method)).cloned() {
+            return Then::Answer(Box::new(|_| page));
         }
-        let mut state = this.lock().unwrap();
-        if let Some(page) = state.pages.get(&head.target) {
-            return page.clone();
-        }
+        let (this, mut head) = (Arc::clone(this), head.clone());
         if head.target == EXCHANGE_PATH {
-            return state.exchange(head, body);
+            let answer = move |body: Vec<u8>| this.lock().unwrap().exchange(&head, &body);
+            return Then::Answer(Box::new(answer));
         }
-        let is_known =
-            |token: &str| head.headers.get("authorization") == Some(&format!("Bearer {token}"));
-        if !is_known(TOKEN) && !state.given.iter().any(|token| is_known(token)) {
-            return errors(401, &["a valid token is needed"]);
-        }
-        if let Some(release) = head.target.strip_prefix("/api/v1/") {
-            return state.cataloged(release);
-        }
-        let path: Vec<&str> = head.target.split('/').skip(3).collect();
-        match (head.method.as_str(), path.as_slice()) {
-            ("PUT", ["mirror" | "modules" | "providers", ..]) if is_about_documentation(head) => {
-                state.document(&head.target, body)
+        state.translate(&mut head);
+        Then::Pass(Box::new(move |body| {
+            if is_publish {
+                let description = serde_json::from_slice(&body).unwrap();
+                this.lock().unwrap().descriptions.push(description);
             }
-            ("GET", ["mirror" | "modules" | "providers", ..]) if is_about_documentation(head) => {
-                state.documented(&head.target)
+            match is_upload(&named) {
+                true => Self::upload(&this, application, &head, &body),
+                false => forward(application, &head, &body),
             }
-            ("DELETE", ["mirror" | "modules" | "providers", ..])
-                if is_about_documentation(head) =>
-            {
-                state.remove_documentation(&head.target)
-            }
-            ("PUT", ["mirror" | "modules" | "providers", ..]) => state.publish(&head.target, body),
-            ("GET", ["mirror", ..]) => state.mirrored(&head.target),
-            ("GET", ["namespaces", _, "keys"]) => state.keys(),
-            ("PUT", ["namespaces", _, "keys"]) => {
-                state.add_keys(std::str::from_utf8(body).unwrap());
-                state.keys()
-            }
-            ("DELETE", ["namespaces", _, "keys", id]) => {
-                state.keys.retain(|key| key.key_id.to_string() != *id);
-                state.keys()
-            }
-            _ => errors(404, &["this registry has no such path: check the URL"]),
+        }))
+    }
+
+    /// Replaces a token that was issued to a job by one that the application knows.
+    fn translate(&self, head: &mut Head) {
+        if let Some(authorization) = head.headers.get_mut("authorization")
+            && let Some(token) = authorization.strip_prefix("Bearer ")
+            && self.given.iter().any(|given| given == token)
+        {
+            *authorization = format!("Bearer {TOKEN}");
         }
     }
 
+    /// Exchanges the token of a job, which no CI has signed.
     fn exchange(&mut self, head: &Head, body: &[u8]) -> Response {
         let content_type = head.headers.get("content-type").map(String::as_str);
         let asked = ExchangeRequest::parse(content_type, body, &self.url).unwrap();
@@ -360,177 +404,11 @@ impl State {
         self.exchanges += 1;
         let token = format!("terrace_{JOB_SECRET}_{}", self.exchanges);
         self.given.push(token.clone());
-        Response::new(
-            200,
-            json!({ "access_token": token, "expires_in": 300 }).to_string(),
-        )
+        let answer = json!({ "access_token": token, "expires_in": 300 });
+        Response::new(200, answer.to_string())
     }
 
-    fn add_keys(&mut self, text: &str) {
-        let stored = self.keys.iter().map(|key| key.ascii_armor.as_str());
-        let both = stored.chain([text]).collect::<Vec<_>>().concat();
-        let keys = parse_signing_keys(&both).unwrap();
-        self.keys = keys.iter().map(SigningKeyDocument::from).collect();
-    }
-
-    fn keys(&self) -> Response {
-        Response::new(200, json!({ "keys": self.keys }).to_string())
-    }
-
-    fn publish(&mut self, target: &str, body: &[u8]) -> Response {
-        let description: Value = serde_json::from_slice(body).unwrap();
-        self.descriptions.push(description.clone());
-        let answer = |status: &str| {
-            let published = json!({ "status": status, "address": "a/b", "version": "1.2.3" });
-            published.to_string()
-        };
-        let whole = match self.releases.get(target) {
-            None => Some(description.clone()),
-            Some(published) => with(published, &description).or_else(|| {
-                description["replace"]
-                    .is_string()
-                    .then(|| description.clone())
-            }),
-        };
-        let Some(whole) = whole else {
-            let reasons = ["it is published with other bytes"];
-            let conflict = json!({ "status": "conflict", "errors": reasons });
-            return Response::new(409, conflict.to_string());
-        };
-        if self.releases.get(target) == Some(&whole) {
-            return Response::new(200, answer("unchanged"));
-        }
-        let missing = self.missing(&description);
-        if missing.is_empty() {
-            self.releases.insert(target.to_owned(), whole);
-            return Response::new(201, answer("created"));
-        }
-        let incomplete = json!({ "status": "incomplete", "missing": missing });
-        Response::new(202, incomplete.to_string())
-    }
-
-    fn document(&mut self, target: &str, body: &[u8]) -> Response {
-        let (release, query) = target.split_once("/documentation").unwrap();
-        let is_published = self.releases.contains_key(release);
-        if is_published && query == "?unpublished=true" {
-            return errors(409, &["the version is published"]);
-        }
-        let description: Value = serde_json::from_slice(body).unwrap();
-        let sha256 = description["sha256"].as_str().unwrap();
-        if !self.archives.contains(sha256) {
-            let mut missing = self.missing(&json!({ "archive": description }));
-            let upload = &mut missing[0]["upload"]["url"];
-            *upload = json!(
-                upload
-                    .as_str()
-                    .unwrap()
-                    .replace("/bucket/", "/docs-bucket/")
-            );
-            let incomplete = json!({ "status": "incomplete", "missing": missing });
-            return Response::new(202, incomplete.to_string());
-        }
-        let earlier = self
-            .documentation
-            .insert(release.to_owned(), description.clone());
-        let (code, status) = match earlier {
-            None => (201, "created"),
-            Some(earlier) if earlier == description => (200, "unchanged"),
-            Some(_) => (200, "changed"),
-        };
-        let answer = json!({
-            "status": status, "address": "a/b", "version": "1.2.3", "sequence": 1, "is_published": is_published,
-        });
-        Response::new(code, answer.to_string())
-    }
-
-    fn documented(&self, target: &str) -> Response {
-        let release = target.split("/documentation").next().unwrap();
-        let Some(mut state) = self.documentation.get(release).cloned() else {
-            return errors(404, &["it has no documentation"]);
-        };
-        for (name, value) in [
-            ("address", json!("a/b")),
-            ("version", json!("1.2.3")),
-            ("sequence", json!(1)),
-            ("history", json!([])),
-        ] {
-            state[name] = value;
-        }
-        Response::new(200, state.to_string())
-    }
-
-    /// Answers a request of the catalogue: for a version, or for a page of namespaces if there are any.
-    fn cataloged(&self, target: &str) -> Response {
-        let is_published = self.releases.contains_key(&format!("/admin/v1/{target}"));
-        let is_list = target.starts_with("namespaces?") && !self.releases.is_empty();
-        match is_published || is_list {
-            true => Response::new(200, "{}"),
-            false => errors(404, &["there is no such version"]),
-        }
-    }
-
-    fn remove_documentation(&mut self, target: &str) -> Response {
-        let (release, query) = target.split_once("/documentation").unwrap();
-        let expected = query.strip_prefix("?unpublished=true&sha256=").unwrap();
-        if self.releases.contains_key(release) {
-            return errors(409, &["the version is published"]);
-        }
-        let stored = self.documentation.get(release);
-        if stored.is_some_and(|stored| stored["sha256"] != expected) {
-            return errors(409, &["the version has other documentation"]);
-        }
-        match self.documentation.remove(release) {
-            Some(_) => Response::new(
-                200,
-                json!({ "address": "a/b", "version": "1.2.3" }).to_string(),
-            ),
-            None => errors(404, &["it has no documentation"]),
-        }
-    }
-
-    /// Returns the stored document of a mirrored version.
-    fn mirrored(&self, target: &str) -> Response {
-        let Some(release) = self.releases.get(target) else {
-            return errors(404, &["it is not mirrored"]);
-        };
-        let body = json!({
-            "protocols": release["protocols"].as_array().cloned().unwrap_or_default(),
-            "signed": release["signed"].is_object(),
-            "packages": release["packages"],
-        });
-        Response::new(200, body.to_string())
-    }
-
-    fn missing(&self, description: &Value) -> Vec<Value> {
-        let archives = match description["packages"].as_array() {
-            Some(packages) => packages.clone(),
-            None => vec![description["archive"].clone()],
-        };
-        let is_missing = |archive: &&Value| {
-            let sha256 = archive["sha256"].as_str().unwrap();
-            !self.archives.contains(sha256)
-        };
-        let upload = |archive: &Value| {
-            let sha256 = archive["sha256"].as_str().unwrap();
-            let filename = archive["filename"].as_str().unwrap_or("archive");
-            json!({
-                "filename": filename, "sha256": sha256, "size": archive["size"],
-                "upload": {
-                    "method": "PUT",
-                    "url": format!("{}/bucket/{sha256}?X-Amz-Signature={URL_SECRET}", self.url),
-                    "headers": {
-                        "content-type": "application/zip",
-                        "if-none-match": "*",
-                        "x-amz-checksum-sha256": sha256.parse::<Sha256>().unwrap().to_base64(),
-                    },
-                },
-            })
-        };
-        archives.iter().filter(is_missing).map(upload).collect()
-    }
-
-    fn store(this: &Mutex<Self>, head: &Head, rest: &str, body: &[u8]) -> Response {
-        let sha256 = rest.split('?').next().unwrap();
+    fn upload(this: &Mutex<Self>, application: SocketAddr, head: &Head, body: &[u8]) -> Vec<u8> {
         {
             let mut state = this.lock().unwrap();
             state.uploading += 1;
@@ -538,53 +416,68 @@ impl State {
         }
         // Long enough for other uploads to arrive.
         thread::sleep(Duration::from_millis(100));
-        let mut state = this.lock().unwrap();
-        state.uploading -= 1;
-        if state.archives.contains(sha256) {
-            return Response::new(412, "<Error><Code>PreconditionFailed</Code></Error>");
-        }
-        let promised = head.headers.get("x-amz-checksum-sha256");
-        if promised != Some(&Sha256::of(body).to_base64()) {
-            return Response::new(400, "<Error><Code>BadDigest</Code></Error>");
-        }
-        if !state.forgets {
-            state.archives.insert(sha256.to_owned());
-            match is_about_documentation(head) {
+        let forgets = {
+            let mut state = this.lock().unwrap();
+            state.uploading -= 1;
+            match head.target.ends_with(".docs") {
                 true => state.last_documentation = body.to_vec(),
                 false => state.last_archive = body.to_vec(),
             }
+            state.forgets
+        };
+        match forgets {
+            true => b"HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 0\r\n\r\n".to_vec(),
+            false => forward(application, head, body),
         }
-        Response::new(200, "")
     }
 }
 
-fn is_about_documentation(head: &Head) -> bool {
-    let path = head.target.split('?').next().unwrap_or_default();
-    path.ends_with("/documentation") || path.starts_with("/docs-bucket/")
+/// Returns a request whose upload is named without its signature.
+fn named(head: &Head) -> Head {
+    let mut named = head.clone();
+    if head.method == "PUT" && head.target.starts_with("/archives/") {
+        let (_, name) = head.target.rsplit_once('/').unwrap();
+        named.target = format!("/bucket/{name}");
+    }
+    named
 }
 
-/// Merges a description into a release, of which only a mirrored one may grow. Returns `None` if the two
-/// contradict each other.
-fn with(published: &Value, description: &Value) -> Option<Value> {
-    if published.get("archive").is_some() || published.get("shasums").is_some() {
-        return (published == description).then(|| published.clone());
+fn is_upload(named: &Head) -> bool {
+    named.target.starts_with("/bucket/")
+}
+
+fn is_about_documentation(named: &Head) -> bool {
+    let path = named.target.split('?').next().unwrap_or_default();
+    path.ends_with("/documentation") || path.ends_with(".docs")
+}
+
+/// Returns whether a request publishes a version.
+fn is_publish(named: &Head) -> bool {
+    let kinds = ["mirror/", "modules/", "providers/"];
+    let rest = named.target.strip_prefix("/admin/v1/");
+    let is_release = rest.is_some_and(|rest| kinds.iter().any(|kind| rest.starts_with(kind)));
+    let is_status = named.target.ends_with("/status");
+    named.method == "PUT" && is_release && !is_status && !is_about_documentation(named)
+}
+
+/// Sends a request to the application. Returns its answer.
+fn forward(application: SocketAddr, head: &Head, body: &[u8]) -> Vec<u8> {
+    let mut text = format!("{} {} HTTP/1.1\r\n", head.method, head.target);
+    for (name, value) in head
+        .headers
+        .iter()
+        .filter(|(name, _)| *name != "connection")
+    {
+        text.push_str(&format!("{name}: {value}\r\n"));
     }
-    let packages = |release: &Value| release["packages"].as_array().unwrap().clone();
-    let platform = |package: &Value| (package["os"].clone(), package["arch"].clone());
-    let mut whole = published.clone();
-    let mut all = packages(published);
-    for package in packages(description) {
-        match all
-            .iter_mut()
-            .find(|known| platform(known) == platform(&package))
-        {
-            None => all.push(package),
-            Some(known) if known["sha256"] != package["sha256"] => return None,
-            Some(known) => *known = package,
-        }
-    }
-    whole["packages"] = json!(all);
-    Some(whole)
+    text.push_str("connection: close\r\n\r\n");
+    let mut stream = TcpStream::connect(application).unwrap();
+    // The application may answer before it has read everything.
+    let _ = stream.write_all(&[text.as_bytes(), body].concat());
+    let mut answer = Vec::new();
+    let _ = stream.read_to_end(&mut answer);
+    let _ = stream.shutdown(Shutdown::Both);
+    answer
 }
 
 impl From<Reply<()>> for Response {

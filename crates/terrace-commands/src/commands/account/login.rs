@@ -1,30 +1,57 @@
 //! `terrace login`: gets a token, checks it, and stores it where `terraform login` does.
 
 use std::io::Read as _;
+use std::time::Duration;
 
+use clap::Args;
 use serde_json::json;
 
 use super::sign_in::sign_in;
 use super::{expiry, named, required_url};
-use crate::args::{LoginArguments, RegistryArguments};
+use crate::args::duration;
+use crate::commands::account::AccountArguments;
+use crate::commands::connection::Session;
 use crate::credentials::{CredentialsFile, Token, TokenHost, TokenPlace};
 use crate::error::Failure;
 use crate::http::{BaseUrl, Http};
-use crate::output::Output;
 use crate::registry::client::Client;
 use crate::registry::token_source::TokenSource;
+
+/// Sign in to a registry, and store the token for terraform, tofu and this command
+///
+/// Opens the sign-in of the registry in a browser, as `terraform login` does, and stores the token in the same file. With
+/// --with-token, a token from standard input is stored instead.
+#[derive(Debug, Args)]
+#[command(after_help = "Example: terrace login https://registry.example.com")]
+pub(crate) struct LoginArguments {
+    #[command(flatten)]
+    pub(crate) account: AccountArguments,
+
+    /// Print the address of the sign-in, and open no browser
+    #[arg(long)]
+    pub(crate) no_browser: bool,
+
+    /// The time to sign in
+    #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = duration::in_minutes, conflicts_with = "with_token")]
+    pub(crate) timeout: Duration,
+
+    /// Store the token on standard input, and do not sign in
+    #[arg(long, conflicts_with = "no_browser")]
+    pub(crate) with_token: bool,
+}
 
 /// The part of standard input that is read. Tokens are shorter than the headers that servers accept.
 const TOKEN_BYTES: u64 = 64 * 1024;
 
 /// Signs in to a registry, and stores the token.
-pub(crate) fn login(
-    arguments: &LoginArguments,
-    registry: &RegistryArguments,
-    output: &Output,
-) -> Result<(), Failure> {
-    let registry = named(&arguments.account, registry);
-    let url = required_url(&registry)?;
+pub(crate) fn login(arguments: &LoginArguments, session: Session<'_>) -> Result<(), Failure> {
+    let output = session.output;
+    let registry = &named(&arguments.account, session.registry);
+    let session = Session {
+        registry,
+        ..session
+    };
+    let url = required_url(registry)?;
     let host = TokenHost::of(&url);
     // Before the user signs in, for nothing.
     let file = CredentialsFile::find()?;
@@ -42,7 +69,7 @@ pub(crate) fn login(
         )?,
     };
     output.hide(token.secret());
-    let presented = match client(&url, token.clone(), &registry, output)?.presented_token() {
+    let presented = match client(&url, token.clone(), session)?.presented_token() {
         Ok(presented) => Some(presented),
         Err(Failure::Missing(_)) => {
             output.warning(&format!(
@@ -56,7 +83,7 @@ pub(crate) fn login(
     let earlier = file.token(&host).ok().flatten();
     file.store(&host, token.secret())?;
     let earlier = earlier.filter(|it| !token.secret().matches(it.secret().expose()));
-    let revoked = earlier.is_some_and(|it| revoke_earlier(&url, it, &registry, output));
+    let revoked = earlier.is_some_and(|it| revoke_earlier(&url, it, session));
     let (name, expires) = match &presented {
         Some(presented) => (presented.name.as_str(), expiry(presented)),
         None => ("an unknown caller", "unknown"),
@@ -87,14 +114,10 @@ pub(crate) fn login(
 
 /// Revokes the token that the new one has replaced in the file, if a person got it by signing in: no copy of it is left.
 /// Others, such as that of a CI job, may be in use elsewhere. Returns whether it did; a failure is a warning.
-fn revoke_earlier(
-    url: &BaseUrl,
-    token: Token,
-    registry: &RegistryArguments,
-    output: &Output,
-) -> bool {
+fn revoke_earlier(url: &BaseUrl, token: Token, session: Session<'_>) -> bool {
+    let output = session.output;
     output.hide(token.secret());
-    let revoked = client(url, token, registry, output).and_then(|client| {
+    let revoked = client(url, token, session).and_then(|client| {
         let presented = client.presented_token()?;
         match presented.sign_in {
             true => client.revoke_own_token().map(|()| true),
@@ -118,9 +141,9 @@ fn revoke_earlier(
 pub(super) fn client<'a>(
     url: &BaseUrl,
     token: Token,
-    registry: &RegistryArguments,
-    output: &'a Output,
+    session: Session<'a>,
 ) -> Result<Client<'a>, Failure> {
+    let Session { registry, output } = session;
     let http = Http::new(url, registry.retries, registry.insecure, output)?;
     let tokens = TokenSource::Token(token, TokenHost::of(url));
     Client::new(url.clone(), tokens, http)

@@ -1,7 +1,6 @@
 //! The sign-in of `login.v1`: OAuth's authorization code with PKCE, and a redirect to this machine
 //! (<https://developer.hashicorp.com/terraform/internals/login-protocol>).
 
-use std::io::{Read as _, Write as _};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -10,22 +9,19 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
-use ureq::http::Request;
+use terrace_core::http::reply::{CachePolicy, Reply};
 use url::Url;
 use url::form_urlencoded::{Serializer, parse};
 
-use crate::clock;
+use crate::commands::local_server::{Request, send};
 use crate::credentials::{Token, TokenPlace};
 use crate::error::Failure;
 use crate::http::{BaseUrl, Http, Response};
 use crate::output::Output;
-use crate::random;
+use crate::{clock, random};
 
 /// The time that a browser has to send its request.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(5);
-
-/// The maximum size of the browser's request.
-const REQUEST_BYTES: u64 = 16 * 1024;
 
 /// The maximum number of ports that are tried.
 const PORTS: usize = 1000;
@@ -110,7 +106,7 @@ pub(super) fn sign_in(
         .append_pair("redirect_uri", &redirect)
         .finish();
     // A code is valid once, so the request is not repeated.
-    let request = Request::post(token.as_str())
+    let request = ureq::http::Request::post(token.as_str())
         .header("accept", "application/json")
         .header("content-type", "application/x-www-form-urlencoded");
     let sent = request.body(form.as_str()).map_err(ureq::Error::from);
@@ -136,7 +132,7 @@ pub(super) fn sign_in(
 fn discover(url: &BaseUrl, http: &Http<'_>) -> Result<Service, Failure> {
     let document = format!("{}/.well-known/terraform.json", url.origin());
     let answer = http.until_answered(url.as_str(), || {
-        let request = Request::get(&document).header("accept", "application/json");
+        let request = ureq::http::Request::get(&document).header("accept", "application/json");
         Response::read(http.agent().run(request.body(())?)?)
     })?;
     let none = || {
@@ -220,7 +216,7 @@ fn wait_for_code(
     let began = clock::now();
     while clock::now().since(began) < timeout.as_secs() {
         match listener.accept() {
-            Ok((stream, _)) => match receive(stream, state) {
+            Ok((stream, _)) => match receive(&stream, state) {
                 Some(Returned::Code(code)) => return Ok(code),
                 Some(Returned::Refused(reason)) => {
                     return Err(Failure::NotAllowed(format!("the sign-in failed: {reason}")));
@@ -259,19 +255,24 @@ fn described(error: String) -> String {
 }
 
 /// Answers a request of the browser. Returns the result, if the request has one.
-fn receive(mut stream: TcpStream, state: &str) -> Option<Returned> {
+fn receive(stream: &TcpStream, state: &str) -> Option<Returned> {
     stream.set_nonblocking(false).ok()?;
     stream.set_read_timeout(Some(REQUEST_TIMEOUT)).ok()?;
     stream.set_write_timeout(Some(REQUEST_TIMEOUT)).ok()?;
-    let target = target(&mut stream)?;
-    let query = target.strip_prefix("/login?");
+    let request = match Request::read(stream)? {
+        Ok(request) => request,
+        Err(refusal) => {
+            send(&refusal, stream);
+            return None;
+        }
+    };
     let value = |name: &str| {
-        let mut pairs = parse(query?.as_bytes());
+        let mut pairs = parse(request.query.as_bytes());
         pairs
             .find(|(it, _)| it == name)
             .map(|(_, value)| value.into_owned())
     };
-    let is_ours = value("state").as_deref() == Some(state);
+    let is_ours = request.path == "/login" && value("state").as_deref() == Some(state);
     let returned = match (is_ours, value("code"), value("error")) {
         (true, Some(code), None) => Some(Returned::Code(code)),
         (true, _, Some(error)) => Some(Returned::Refused(
@@ -280,34 +281,12 @@ fn receive(mut stream: TcpStream, state: &str) -> Option<Returned> {
         _ => None,
     };
     let (status, page) = match &returned {
-        Some(Returned::Code(_)) => ("200 OK", DONE),
-        Some(Returned::Refused(_)) => ("200 OK", NOT_DONE),
-        None => ("404 Not Found", "Nothing is here."),
+        Some(Returned::Code(_)) => (200, DONE),
+        Some(Returned::Refused(_)) => (200, NOT_DONE),
+        None => (404, "Nothing is here."),
     };
-    let length = page.len();
-    let answer = format!(
-        "HTTP/1.1 {status}\r\ncontent-type: text/html\r\ncontent-length: {length}\r\ncache-control: no-store\r\n\
-         content-security-policy: default-src 'none'\r\nconnection: close\r\n\r\n{page}"
-    );
-    // The browser may have closed the connection.
-    let _ = stream.write_all(answer.as_bytes());
+    let policy = "default-src 'none'".into();
+    let page = Reply::page_with(status, CachePolicy::NoStore, policy, page.to_owned());
+    send(&page, stream);
     returned
-}
-
-/// Reads the head of a GET request. Returns its target.
-fn target(stream: &mut TcpStream) -> Option<String> {
-    let mut head = Vec::new();
-    let mut byte = [0];
-    let mut limited = stream.take(REQUEST_BYTES);
-    while !head.ends_with(b"\r\n\r\n") {
-        match limited.read(&mut byte) {
-            Ok(1) => head.extend(byte),
-            _ => return None,
-        }
-    }
-    let mut headers = [httparse::EMPTY_HEADER; 64];
-    let mut request = httparse::Request::new(&mut headers);
-    request.parse(&head).ok()?;
-    let is_get = request.method == Some("GET");
-    request.path.filter(|_| is_get).map(str::to_owned)
 }

@@ -8,10 +8,8 @@
 //! new/…                                the new documents, until the export is complete
 //! archives/{sha256}.{extension}        the published archives
 //! oci/blobs/{algorithm}/{digits}       the pushed blobs
-//! old-logs/{digest}/…                  an audit log that the registry lost: a copy of its own, with the log alone
 //! ```
 
-mod old_log;
 #[cfg(test)]
 mod tests;
 
@@ -23,14 +21,10 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use terrace_base::digest::Sha256;
 use terrace_core::storage::copy::fact_at;
-use terrace_core::storage::key::{ARCHIVES, BytesKey};
-
-pub(super) use old_log::OLD_LOGS;
 
 use super::stored::Log;
 use crate::archive::hash;
 use crate::error::Failure;
-use crate::output::plural;
 
 /// The format that this version writes and reads.
 const EXPORT_FORMAT: &str = "terrace export 1";
@@ -94,10 +88,6 @@ impl Backup {
             Err(error) => return Err(local(root, &error)),
         };
         if !is_empty {
-            if Self::is_incomplete_at(root) {
-                let message = format!("{} is {}", root.display(), Self::INCOMPLETE);
-                return Err(Failure::refused(message));
-            }
             if !Self::is_at(root) {
                 return Err(Failure::refused(format!(
                     "{} contains other files, and no copy of a registry: choose a new or empty directory, or one that \
@@ -106,7 +96,6 @@ impl Backup {
                 )));
             }
             copy.promote_staged()?;
-            copy.remove_kept_entries()?;
             let of = copy.summary()?.registry;
             if of != registry {
                 let message = format!("{} is a copy of {of}, not of {registry}", root.display());
@@ -152,19 +141,6 @@ impl Backup {
         let text = String::from_utf8(bytes).map_err(|_| unreadable())?;
         let sums: Option<Sums> = text.lines().map(read_line).collect();
         let sums = sums.ok_or_else(unreadable)?;
-        let is_document = |path: &&String| fact_at(path).is_some();
-        let count = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
-        let documents = count(sums.keys().filter(is_document).count());
-        let archives = count(sums.len()) - documents;
-        if (documents, archives) != (summary.documents, summary.archives) {
-            return Err(Failure::refused(format!(
-                "{SUMS} lists {} and {}, but {SUMMARY} states {} and {}",
-                plural(documents, "document"),
-                plural(archives, "archive"),
-                summary.documents,
-                summary.archives
-            )));
-        }
         Ok((copy, summary, sums))
     }
 
@@ -190,44 +166,17 @@ impl Backup {
         root.join(SUMMARY).is_file()
     }
 
-    /// The description of a directory that [`Self::is_incomplete_at`] is true for, and the advice.
-    pub(super) const INCOMPLETE: &str = "an incomplete Terrace export, because export.json is missing: copy the whole \
-                                         directory again, or export to a new one (terrace admin export)";
-
-    /// Returns whether a directory contains parts of a copy, but not its summary.
-    pub(super) fn is_incomplete_at(root: &Path) -> bool {
-        let has_facts = ["audit", "keys", "releases", "format.json"]
-            .iter()
-            .any(|name| root.join("facts").join(name).exists());
-        let is_archive = |name: &str| BytesKey::parse_key(&format!("{ARCHIVES}{name}")).is_some();
-        let mut archives = fs::read_dir(root.join(ARCHIVES)).into_iter().flatten();
-        let mut has_archives = || {
-            archives
-                .any(|entry| entry.is_ok_and(|it| is_archive(&it.file_name().to_string_lossy())))
+    /// Returns whether a directory is a part of a copy, or contains one without its summary.
+    pub(super) fn is_partial_at(root: &Path) -> bool {
+        let is_copy = |root: &Path| {
+            let root = root.to_owned();
+            Self { root }.summary().is_ok()
         };
-        let has_sums = || {
-            let sums = fs::read_to_string(root.join(SUMS)).unwrap_or_default();
-            let mut lines = sums.lines().filter_map(read_line);
-            lines.any(|(path, _)| fact_at(&path).is_some())
-        };
-        !Self::is_at(root) && (has_facts || has_archives() || has_sums())
-    }
-
-    /// Returns the copy, complete or not, that a directory is a part of.
-    pub(super) fn around(directory: &Path) -> Option<PathBuf> {
-        let real = fs::canonicalize(directory).ok()?;
-        let is_part = |place: &&Path| {
-            let name = place.file_name().and_then(|name| name.to_str());
-            name.is_some_and(|name| ["facts", "archives", "oci", STAGING].contains(&name))
-        };
-        let parents = real.ancestors().filter(is_part).filter_map(Path::parent);
-        let mut copies = parents.filter(|parent| {
-            let copy = Self {
-                root: parent.to_path_buf(),
-            };
-            copy.summary().is_ok() || Self::is_incomplete_at(parent)
-        });
-        copies.next().map(Path::to_path_buf)
+        let real = fs::canonicalize(root).unwrap_or_default();
+        let mut parents = real.ancestors().skip(1);
+        let has_sums =
+            || fs::read_to_string(root.join(SUMS)).is_ok_and(|sums| sums.contains("  facts/"));
+        !Self::is_at(root) && (root.join("facts").is_dir() || has_sums() || parents.any(is_copy))
     }
 
     fn summary(&self) -> Result<Summary, Failure> {

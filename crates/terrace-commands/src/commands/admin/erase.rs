@@ -7,24 +7,68 @@ mod plan;
 
 use std::collections::BTreeSet;
 
+use clap::{ArgGroup, Args};
 use serde_json::json;
+use terrace_base::digest::Sha256;
 use terrace_core::api::admin::{ErasedContent, ErasureAnswer, ErasureBody};
+use terrace_core::api::endpoint::ERASURES;
 use terrace_core::limits;
+use terrace_core::model::oci::Digest;
 use terrace_core::model::package::Package;
+use terrace_core::model::status::Reason;
 
 use super::pushed::{PushedContent, Repositories};
-use crate::args::{EraseArguments, RegistryArguments};
+use crate::args::{PackageSpec, RegistryArguments};
 use crate::clock;
+use crate::commands::admin::pushed::ManifestSpec;
 use crate::commands::connection::connect;
+use crate::commands::list::warn_of_callers;
 use crate::error::Failure;
 use crate::output::{Output, plural};
-use crate::registry::client::Client;
-
+use crate::registry::client::{Call, Client};
 use plan::{Plan, Subject};
+
+#[derive(Debug, Args)]
+#[command(group(ArgGroup::new("subject").required(true).args(["address", "archives", "manifests", "blobs"])))]
+pub(crate) struct EraseArguments {
+    /// The package: <namespace>/<type> for a provider, <namespace>/<name>/<system> for a module,
+    /// after <hostname>/ if it is mirrored; followed by @<version> for one version, otherwise all
+    /// versions are erased
+    pub(crate) address: Option<PackageSpec>,
+    /// An archive, by its SHA-256, instead of a version. May be given several times
+    #[arg(long = "archive", value_name = "SHA256")]
+    pub(crate) archives: Vec<Sha256>,
+    /// A manifest that a client has pushed, as <repository>@<digest> or <repository>:<tag>, with the manifests and blobs that it
+    /// refers to. May be given several times
+    #[arg(long = "manifest", value_name = "REPOSITORY@DIGEST")]
+    pub(crate) manifests: Vec<ManifestSpec>,
+    /// A blob that a client has pushed, by its digest, such as sha256:…, in all repositories. May be given several times
+    #[arg(long = "blob", value_name = "DIGEST", value_parser = digest)]
+    pub(crate) blobs: Vec<Digest>,
+    /// The reason: one line, which users and publishers read
+    #[arg(long)]
+    pub(crate) reason: Reason,
+    /// Also erase archives and pushed content that other versions, repositories or manifests have. These can then no longer be
+    /// installed
+    #[arg(long)]
+    pub(crate) everywhere: bool,
+    /// Erase, instead of listing what would be erased
+    #[arg(long)]
+    pub(crate) yes: bool,
+}
+
+fn digest(text: &str) -> Result<Digest, String> {
+    Digest::parse(text)
+        .map_err(|_| "it must be a digest, such as sha256: and 64 hexadecimal digits".to_owned())
+}
 
 /// The consequences that hold for every erasure.
 const CONSEQUENCES: &str = "an erasure cannot be undone; names and digests stay in the audit log. Copies of the registry are \
                             not changed until the next export to them";
+
+/// The consequence for users of a mirrored module that is not served any more.
+pub(crate) const MODULE_IS_MISSING: &str = "clients with a host block for its registry cannot install it, nor modules that call it, \
+                                            and do not ask its origin; clients without one still do";
 
 /// Erases versions, archives and pushed content, or lists everything that an erasure would change.
 pub(crate) fn erase(
@@ -50,10 +94,16 @@ pub(crate) fn erase(
         && matches!(spec.package, Package::Module(_))
         && !plan.is_all_done()
     {
-        output.warning(&format!(
-            "packages of other modules may contain a copy of {spec}, because `terrace publish modules` packs a module with those \
-             that it calls by a local path: no digest leads to them, so erase the versions of its callers as well"
-        ));
+        output.warning(&match spec.package.origin() {
+            Some(_) => format!("{spec}: {MODULE_IS_MISSING}"),
+            None => format!(
+                "packages of other modules may contain a copy of {spec}, because `terrace publish modules` packs a module with \
+                 those that it calls by a local path: no digest leads to them, so erase the versions of its callers as well"
+            ),
+        });
+    }
+    if let Subject::Versions(spec) = &subject {
+        warn_of_callers(&client, &spec.package, output);
     }
     if !arguments.yes {
         preview(&plan, output);
@@ -85,13 +135,10 @@ fn preview(plan: &Plan, output: &Output) {
         }
     }));
     lines.extend(plan.notes(output));
-    if plan.is_empty() {
-        lines.push("nothing would be erased".to_owned());
-    } else if !plan.is_all_done() {
-        lines.push(format!(
-            "{CONSEQUENCES}. Run the command with --yes to erase this"
-        ));
-    }
+    lines.push(match plan.is_empty() {
+        true => "nothing would be erased".to_owned(),
+        false => format!("{CONSEQUENCES}. Run the command with --yes to erase this"),
+    });
     output.result(&lines, &plan.report("dry_run", None));
 }
 
@@ -118,7 +165,7 @@ fn carry_out(
             contents: Vec::new(),
         };
         left.retain(|key| !body.archives.contains(key));
-        answers.push(client.erase(&body)?);
+        answers.push(client.call(Call::post(&ERASURES).json(&body)?)?);
         output.progress(&match plan.is_done(&release.name) {
             true => format!("completed the erasure of {}", release.name),
             false => format!("erased {}", release.name),
@@ -126,11 +173,12 @@ fn carry_out(
     }
     let left: Vec<String> = left.into_iter().collect();
     for archives in left.chunks(limits::ERASED_AT_ONCE) {
-        answers.push(client.erase(&ErasureBody {
+        let body = ErasureBody {
             reason: reason.to_owned(),
             archives: archives.to_vec(),
             ..ErasureBody::default()
-        })?);
+        };
+        answers.push(client.call(Call::post(&ERASURES).json(&body)?)?);
     }
     erase_contents(client, plan, reason, &mut answers, output)?;
     Ok(answers)
@@ -157,7 +205,7 @@ fn erase_contents(
         ordered.sort_by_key(|(digest, _)| plan.rank(digest));
         let items: Vec<ErasedContent> = ordered.into_iter().flat_map(items).collect();
         for body in bodies(items, reason) {
-            answers.push(client.erase(&body)?);
+            answers.push(client.call(Call::post(&ERASURES).json(&body)?)?);
         }
         let pushed = PushedContent::read(client, output)?;
         let left = plan
@@ -226,16 +274,12 @@ fn report(plan: &Plan, answers: &[ErasureAnswer], output: &Output) {
     let counted = counted.into_iter().filter(|(count, _)| *count > 0);
     let what: Vec<String> = counted.map(|(count, noun)| plural(count, noun)).collect();
     let mut text = match (what.is_empty(), plan.keeps_some()) {
-        (true, false) => "everything was erased before".to_owned(),
+        (true, false) => {
+            "everything was erased before; whatever had been stored again is removed".to_owned()
+        }
         (true, true) => "nothing more was erased".to_owned(),
         (false, _) => format!("erased {}", what.join(" and ")),
     };
-    if plan.returned() > 0 {
-        let returned = plural(plan.returned(), "archive");
-        text.push_str(&format!(
-            "; removed {returned} that an upload had stored again"
-        ));
-    }
     let uploads_end = answers.iter().filter_map(|answer| answer.uploads_end).max();
     if let Some(end) = uploads_end.filter(|end| *end > clock::now()) {
         text.push_str(&format!(

@@ -1,28 +1,24 @@
 //! `terrace admin export`.
 
-use std::io::{self, Read, Write as _};
+use std::fs::File;
+use std::io;
 use std::path::Path;
 
 use serde_json::json;
-use sha2::Digest as _;
-use terrace_base::digest::{Sha256, Sha512};
-use terrace_core::api::admin::{FactBody, StoredArchive};
-use terrace_core::model::oci::Digest;
+use terrace_base::digest::Sha256;
+use terrace_core::api::admin::StoredArchive;
 use terrace_core::storage::copy::{fact_at, path_of_fact};
-use terrace_core::storage::key::{
-    AUDIT, ArchiveKind, BytesKey, DOCUMENTATION, FactKey, PushedFact,
-};
+use terrace_core::storage::key::{ArchiveKind, BytesKey, DOCUMENTATION, FactKey, PushedFact};
 use ureq::Agent;
 
-use super::backup::{Backup, OLD_LOGS, Summary, Sums, local};
-use super::loss::{Older, UNLESS_RESTORED, lost_documents, lost_entries, lost_releases};
-use super::stored::{Log, References, documentation_archive, each_fact, each_tombstone, missing};
-use crate::archive::each_chunk;
-use crate::args::{AcceptedLoss, RegistryArguments};
-use crate::commands::connection::connect;
+use super::backup::{Backup, Summary, Sums, local};
+use super::fetch::{FetchError, checked};
+use super::loss::{Older, lost_documents, lost_releases};
+use super::stored::{References, documentation_archive, each_fact, each_tombstone, missing};
+use crate::commands::admin::loss::AcceptedLoss;
+use crate::commands::connection::Session;
 use crate::error::Failure;
-use crate::http;
-use crate::http::Retries;
+use crate::http::{self, Retries};
 use crate::output::{Output, are, bytes, plural, were};
 use crate::parallel;
 use crate::registry::client::Client;
@@ -50,26 +46,16 @@ enum Fetched {
 pub(crate) fn export(
     root: &Path,
     accepted: &[AcceptedLoss],
-    registry: &RegistryArguments,
-    output: &Output,
+    session: Session<'_>,
 ) -> Result<(), Failure> {
-    let client = connect(registry, output)?;
+    let output = session.output;
+    let client = session.connect()?;
     let copy = Backup::create(root, client.url())?;
     let older = older(root, &client)?;
     let mut summary = Summary::new(client.url());
-    let accepts_log = accepted.contains(&AcceptedLoss::AuditLog);
-    let difference = log_difference(&client, &copy, output)?;
-    let has_other_log = difference.is_some();
-    // The log of a registry that was restored after its bucket was lost.
-    let restarted = difference
-        .as_ref()
-        .filter(|it| it.is_restart && !accepts_log);
-    let restarted = restarted.map(|it| it.message.clone());
-    if let Some(difference) = difference.filter(|it| !it.is_restart && !accepts_log) {
-        return Err(Failure::refused(difference.message));
-    }
+    // The log of the older copy may be the only authentic one: no export replaces it.
     let mut compared = accepted.to_vec();
-    compared.extend(restarted.is_some().then_some(AcceptedLoss::AuditLog));
+    compared.retain(|loss| *loss != AcceptedLoss::AuditLog);
     let newest = client.audit(u64::MAX, 0)?.newest;
     copy.begin_with(&summary)?;
     let mut sums = Sums::new();
@@ -78,9 +64,6 @@ pub(crate) fn export(
     let mut documentation = Vec::new();
     summary.documents = each_fact(&client, "", output, |fact| {
         let path = path_of_fact(&fact.key);
-        if Log::has(&fact.key) && !has_other_log {
-            differing_entry(&copy, &path, &fact)?.map_or(Ok(()), |it| Err(Failure::refused(it)))?;
-        }
         changed.extend(
             older
                 .as_ref()
@@ -123,18 +106,13 @@ pub(crate) fn export(
     // Checked before any bytes are fetched: the older copy, which contains the lost documents, stays
     // unchanged.
     let mut lost = Vec::new();
-    lost.extend(lost_entries(&references.log, newest, accepted));
-    lost.extend(lost_releases(&references, accepted));
+    lost.extend(lost_releases(&references, newest, accepted));
     lost.extend(lost_documents(&references));
     if let Some(older) = older {
         lost.extend(older.losses(changed, &references, &compared));
         older.warn_of_erased(&references, output);
-        if restarted.is_some() {
-            lost.extend(older.unrestored(&references));
-        }
     }
     if !lost.is_empty() {
-        lost.extend(restarted);
         lost.push(
             "nothing was copied. To copy the rest, export to another directory with --accept-loss for each of these"
                 .to_owned(),
@@ -166,17 +144,8 @@ pub(crate) fn export(
         return Err(Failure::Refused(wrong));
     }
     let (documents, archives, size) = (summary.documents, summary.archives, summary.bytes);
-    let old_log = has_other_log.then(|| copy.keep_log()).transpose()?;
     copy.finish(summary, &sums)?;
     remove_erased(&copy, &references, &sums, output)?;
-    let mut unaccepted = Vec::new();
-    if let Some(old_log) = old_log {
-        copy.remove_replaced(&old_log, &sums)?;
-        match accepts_log {
-            true => output.warning(&old_log.describe()),
-            false => unaccepted.push(format!("{}. {RESTARTED}", old_log.describe())),
-        }
-    }
     let place = root.display();
     let text = format!(
         "{} and {} ({}) of {} are in {place}; {} downloaded now",
@@ -186,14 +155,10 @@ pub(crate) fn export(
         client.url(),
         were(fetched)
     );
-    let report = json!({ "documents": documents, "audit_entries": references.log.length(), "restarted": has_other_log, "archives": archives, "bytes": size, "fetched": fetched });
-    let worst = (!unaccepted.is_empty()).then(|| Failure::Conflict(unaccepted.clone()));
-    output.outcome(text, report, worst, unaccepted)
+    let report = json!({ "status": "ok", "documents": documents, "audit_entries": references.log.length(), "archives": archives, "bytes": size, "fetched": fetched });
+    output.result(&[text], &report);
+    Ok(())
 }
-
-/// The advice about a log that starts again.
-const RESTARTED: &str = "The copy is complete, and this is reported once. If the registry was not restored after the loss of its \
-                         bucket, its log was replaced: compare the two";
 
 fn is_documentation(key: &str) -> bool {
     key.starts_with(DOCUMENTATION)
@@ -272,80 +237,6 @@ fn older(root: &Path, client: &Client<'_>) -> Result<Option<Older>, Failure> {
     })
 }
 
-/// A difference between the audit log and the one in the older copy.
-struct LogDifference {
-    message: String,
-    /// Whether the registry has another log instead of a changed one: its first entry is another one, and later than the
-    /// whole older log.
-    is_restart: bool,
-}
-
-/// Returns the first difference between the audit log and the one in the older copy, before the copy is changed.
-fn log_difference(
-    client: &Client<'_>,
-    copy: &Backup,
-    output: &Output,
-) -> Result<Option<LogDifference>, Failure> {
-    let mut log = Log::default();
-    let mut found = None;
-    each_fact(client, AUDIT, output, |entry| {
-        log.add(&entry.document);
-        if found.is_none() {
-            let difference = differing_entry(copy, &path_of_fact(&entry.key), &entry)?;
-            if let Some(message) = difference {
-                let is_first = entry.key == FactKey::Audit(1).to_string();
-                found = Some(LogDifference {
-                    message,
-                    is_restart: is_first && copy.log_ended_before(&entry.document)?,
-                });
-            }
-        }
-        Ok(())
-    })?;
-    Ok(match log.fault {
-        // Reported when the log is copied.
-        Some(_) => found,
-        None => found.or_else(|| {
-            Some(LogDifference {
-                message: missing_entry(copy, log.length() + 1)?,
-                is_restart: false,
-            })
-        }),
-    })
-}
-
-/// Describes how an entry of the audit log differs from the older copy, which may be the only authentic one, and
-/// so is not overwritten.
-fn differing_entry(copy: &Backup, path: &str, entry: &FactBody) -> Result<Option<String>, Failure> {
-    if copy.size(path).is_none() || copy.read(path)? == entry.document.as_bytes() {
-        return Ok(None);
-    }
-    let advice = log_advice();
-    Ok(Some(format!(
-        "{} differs from the older copy, so one of them was changed{advice}",
-        entry.key
-    )))
-}
-
-/// Describes the entry of the older copy with this number, which the registry does not have.
-fn missing_entry(copy: &Backup, number: u64) -> Option<String> {
-    let key = FactKey::Audit(number).to_string();
-    copy.size(&path_of_fact(&key))?;
-    let advice = log_advice();
-    Some(format!(
-        "{key} is in the older copy but not in the registry, so it was removed{advice}"
-    ))
-}
-
-/// Returns the advice about a log that is not a continuation of the older copy's.
-fn log_advice() -> String {
-    format!(
-        "{UNLESS_RESTORED}. To compare the logs, \
-         export to another directory; to continue here, accept the loss (--accept-loss audit-log), which keeps the \
-         old log in {OLD_LOGS}/"
-    )
-}
-
 /// Fetches the archives that the copy does not have, page by page. Returns the number of fetched archives.
 fn fetch_all(
     client: &Client<'_>,
@@ -402,29 +293,24 @@ fn fetch_all(
 }
 
 fn fetch(agent: &Agent, copy: &Backup, archive: &StoredArchive, output: &Output) -> Fetched {
-    let StoredArchive {
-        key,
-        size,
-        url,
-        copy_url,
-        ..
-    } = archive;
-    let (Some(bytes_key), Some(url)) = (BytesKey::parse_key(key), url) else {
+    let StoredArchive { key, size, .. } = archive;
+    let Some(url) = &archive.url else {
         return Fetched::Refused(Failure::Unexpected(format!(
             "the registry sent no download URL for {key}"
         )));
     };
+    let there = || checked(&mut File::open(copy.place(key).ok()?).ok()?, key);
     if copy.size(key) == Some(*size)
-        && let Ok(sha256) = check(copy, key, bytes_key.digest())
+        && let Some(sha256) = there()
     {
         return Fetched::There(sha256, false);
     }
-    let from = |url: &str| download(agent, copy, archive, bytes_key.digest(), url, output);
+    let from = |url: &str| download(agent, copy, archive, url, output);
     let failed = match from(url) {
         Ok(sha256) => return Fetched::There(sha256, true),
         Err(failed) => failed,
     };
-    match copy_url.as_deref().map(from) {
+    match archive.copy_url.as_deref().map(from) {
         Some(Ok(sha256)) => {
             output.warning(&format!(
                 "{key} comes from the second bucket, because the main one did not return it: run `terrace admin verify`"
@@ -435,117 +321,29 @@ fn fetch(agent: &Agent, copy: &Backup, archive: &StoredArchive, output: &Output)
     }
 }
 
-/// Checks that a file has the digest in its name. Returns its SHA-256.
-fn check(copy: &Backup, key: &str, digest: Digest) -> Result<Sha256, ()> {
-    let place = copy.place(key).map_err(drop)?;
-    let mut file = std::fs::File::open(place).map_err(drop)?;
-    let mut hashers = Hashers::of(digest);
-    each_chunk(&mut file, |chunk| hashers.update(chunk)).map_err(drop)?;
-    match hashers.finish() {
-        (sha256, found) if found == digest => Ok(sha256),
-        _ => Err(()),
-    }
-}
-
-/// Downloads an archive to the path of its key, if it has the digest in its key.
+/// Downloads an archive to the path of its key.
 fn download(
     agent: &Agent,
     copy: &Backup,
     archive: &StoredArchive,
-    digest: Digest,
     url: &str,
     output: &Output,
 ) -> Result<Sha256, Fetched> {
-    let key = &archive.key;
+    let StoredArchive { key, size, .. } = archive;
     let place = copy.place(key).map_err(Fetched::Refused)?;
-    // The error may quote the URL, which is a secret.
-    let response = agent.get(url).call().map_err(|error| {
-        let failure = Failure::Unavailable(format!("{key}: {}", http::describe(&error)));
-        match http::is_transient_error(&error) {
-            true => Fetched::Failed(failure),
-            false => Fetched::Refused(failure),
-        }
-    })?;
-    let status = response.status().as_u16();
-    if status != 200 {
-        let reason = format!("{key}: the storage responded with status {status}");
-        return Err(match status {
-            // The URL may have expired during other downloads.
-            403 => Fetched::Failed(Failure::NotAllowed(reason)),
-            404 => Fetched::Failed(Failure::Unexpected(format!(
-                "{reason}: the archive does not exist"
-            ))),
-            _ if http::is_transient_status(status) => Fetched::Failed(Failure::Unavailable(reason)),
-            _ => Fetched::Refused(Failure::Unexpected(reason)),
-        });
-    }
-    let bar = output.upload_bar(key, archive.size);
     let kept = |error: io::Error| Fetched::Refused(local(&place, &error));
     let mut file = copy.begin(&place).map_err(kept)?;
-    let mut hashers = Hashers::of(digest);
-    let mut unwritten = None;
-    let mut reader = response.into_body().into_reader().take(archive.size + 1);
-    let read = each_chunk(&mut reader, |chunk| {
-        hashers.update(chunk);
-        bar.advance(chunk.len().try_into().unwrap_or_default());
-        if let Err(error) = file.write_all(chunk) {
-            unwritten.get_or_insert(error);
-        }
-    });
-    if let Some(error) = unwritten {
-        return Err(kept(error));
-    }
-    let broken =
-        |error: io::Error| Fetched::Failed(Failure::Unavailable(format!("{key}: {error}")));
-    let size = read.map_err(broken)?;
-    if size < archive.size {
-        let message = format!(
-            "the download of {key} ended after {size} of {} bytes",
-            archive.size
-        );
-        return Err(Fetched::Failed(Failure::Unavailable(message)));
-    }
-    let (sha256, found) = hashers.finish();
-    if found != digest {
-        let message = format!(
-            "{key} has other contents, with the digest {found}: it is damaged in the registry"
-        );
-        return Err(Fetched::Refused(Failure::refused(message)));
-    }
+    let bar = output.upload_bar(key, *size);
+    let advance = |count: usize| bar.advance(count.try_into().unwrap_or_default());
+    let fetched = super::fetch::fetch(agent, (key, *size), url, &mut file, advance);
+    let sha256 = fetched.map_err(|error| match error {
+        FetchError::Absent => Fetched::Failed(Failure::Unexpected(format!(
+            "{key} does not exist in the storage"
+        ))),
+        FetchError::Passing(failure) => Fetched::Failed(failure),
+        FetchError::Refused(failure) => Fetched::Refused(failure),
+        FetchError::Local(error) => kept(error),
+    })?;
     file.persist(&place).map_err(|error| kept(error.error))?;
     Ok(sha256)
-}
-
-/// The digest in the key of an archive, and the SHA-256 for SHA256SUMS.
-pub(super) struct Hashers {
-    sha256: sha2::Sha256,
-    sha512: Option<sha2::Sha512>,
-}
-
-impl Hashers {
-    pub(super) fn of(digest: Digest) -> Self {
-        Self {
-            sha256: sha2::Sha256::new(),
-            sha512: match digest {
-                Digest::Sha256(_) => None,
-                Digest::Sha512(_) => Some(sha2::Sha512::new()),
-            },
-        }
-    }
-
-    pub(super) fn update(&mut self, chunk: &[u8]) {
-        self.sha256.update(chunk);
-        if let Some(sha512) = &mut self.sha512 {
-            sha512.update(chunk);
-        }
-    }
-
-    pub(super) fn finish(self) -> (Sha256, Digest) {
-        let sha256 = Sha256::from_bytes(self.sha256.finalize().into());
-        let digest = match self.sha512 {
-            None => Digest::Sha256(sha256),
-            Some(sha512) => Digest::Sha512(Sha512::from_bytes(sha512.finalize().into())),
-        };
-        (sha256, digest)
-    }
 }

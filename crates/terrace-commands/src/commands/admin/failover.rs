@@ -1,24 +1,51 @@
 //! `terrace admin failover`.
 
+use clap::Subcommand;
 use serde_json::json;
 use terrace_core::api::admin::{CopyFacts, FailoverAnswer, FailoverBody};
+use terrace_core::api::endpoint::FAILOVER;
 use terrace_core::storage::failover::ServingBucket;
 
-use crate::args::{FailoverCommand, RegistryArguments};
-use crate::commands::connection::connect;
+use crate::commands::connection::Session;
 use crate::error::Failure;
 use crate::output::{Output, bytes, plural};
+use crate::registry::client::Call;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum FailoverCommand {
+    /// Serve downloads from the second bucket
+    #[command(
+        after_help = "Example: terrace admin failover on --reason 'R2 is down'\nToken scope: admin"
+    )]
+    On {
+        /// The reason, which the audit log keeps
+        #[arg(long, value_name = "TEXT")]
+        reason: String,
+        /// Also if the second bucket lacks copies, whose downloads then fail
+        #[arg(long)]
+        force: bool,
+    },
+    /// Serve downloads from the main bucket again
+    #[command(
+        after_help = "Example: terrace admin failover off --reason 'R2 answers again'\nToken scope: admin"
+    )]
+    Off {
+        /// The reason, which the audit log keeps
+        #[arg(long, value_name = "TEXT")]
+        reason: String,
+    },
+    /// Show which bucket serves downloads, and how many archives the second one lacks
+    #[command(after_help = "Example: terrace admin failover status\nToken scope: admin")]
+    Status,
+}
 
 /// Executes the command.
-pub(super) fn failover(
-    command: &FailoverCommand,
-    registry: &RegistryArguments,
-    output: &Output,
-) -> Result<(), Failure> {
-    let client = connect(registry, output)?;
+pub(super) fn failover(command: &FailoverCommand, session: Session<'_>) -> Result<(), Failure> {
+    let output = session.output;
+    let client = session.connect()?;
     let (serving, reason, force) = match command {
         FailoverCommand::Status => {
-            let state = client.failover()?;
+            let state = client.call(Call::get(&FAILOVER))?;
             print(&state, output);
             return Ok(());
         }
@@ -30,7 +57,7 @@ pub(super) fn failover(
         reason: reason.clone(),
         force,
     };
-    let state = client.set_failover(&body)?;
+    let state: FailoverAnswer = client.call(Call::put(&FAILOVER).json(&body)?)?;
     print(&state, output);
     if force {
         output.warning(
@@ -70,8 +97,8 @@ fn print(state: &FailoverAnswer, output: &Output) {
         );
     }
     match &state.copy {
-        Some(facts) => lines.push(copy(facts)),
-        None if state.configured && state.recorded => lines.push(copy(&CopyFacts::default())),
+        Some(facts) => lines.push(describe(facts)),
+        None if state.configured && state.recorded => lines.push(describe(&CopyFacts::default())),
         // The state of the copy is in R2.
         None => {}
     }
@@ -79,7 +106,7 @@ fn print(state: &FailoverAnswer, output: &Output) {
 }
 
 /// Describes the copy in the second bucket.
-fn copy(copy: &CopyFacts) -> String {
+pub(crate) fn describe(copy: &CopyFacts) -> String {
     let mut text = match (&copy.compared, copy.missing) {
         (None, _) => "the copy has not been compared completely yet: the scheduled run does that within some ten minutes, or more in a \
                       large registry; `failover on` needs --force until then"

@@ -10,18 +10,21 @@ use std::time::Duration;
 use serde_json::json;
 use terrace_base::time::UnixTime;
 use terrace_core::api::admin::{GarbageAnswer, GarbageBody, MarkedBody, StoredArchive};
+use terrace_core::api::endpoint;
 use terrace_core::limits;
 use terrace_core::maintenance::garbage::{GarbageDocument, GarbageState};
-use terrace_core::storage::key::{AUDIT, BLOBS, BytesKey, FactKey, GARBAGE, RELEASES};
+use terrace_core::storage::key::{AUDIT, BLOBS, BytesKey, RELEASES};
 
-use super::loss::{has_old_archives, lost_entries, lost_releases};
+use super::loss::{has_old_archives, lost_releases};
 use super::pushed::PushedContent;
-use super::stored::{References, all_archives, documented_archives, each_fact, each_fact_or};
-use crate::args::{AcceptedLoss, RegistryArguments};
-use crate::commands::connection::connect;
+use super::stored::{
+    References, all_archives, each_documented, each_fact, each_fact_or, each_mark,
+};
+use crate::commands::admin::loss::AcceptedLoss;
+use crate::commands::connection::Session;
 use crate::error::Failure;
 use crate::output::{Output, bytes, plural, were};
-use crate::registry::client::Client;
+use crate::registry::client::{Call, Client};
 
 /// The operations on the archives and blobs that nothing refers to.
 #[derive(Debug, Default)]
@@ -31,8 +34,6 @@ struct Plan {
     remove: Vec<MarkedBody>,
     /// The number of archives and blobs that were marked too recently to be removed.
     waiting: usize,
-    /// The number of those to remove that were erased, and stored again.
-    returned: usize,
     bytes: u64,
 }
 
@@ -41,10 +42,10 @@ pub(crate) fn collect(
     older_than: Duration,
     yes: bool,
     accepted: &[AcceptedLoss],
-    registry: &RegistryArguments,
-    output: &Output,
+    session: Session<'_>,
 ) -> Result<(), Failure> {
-    let client = connect(registry, output)?;
+    let output = session.output;
+    let client = session.connect()?;
     let plan = plan(&client, older_than, accepted, output)?;
     let count = plan.mark.len() + plan.remove.len() + plan.waiting;
     if !yes {
@@ -57,15 +58,13 @@ pub(crate) fn collect(
         let text = match count {
             0 => "there is nothing to remove".to_owned(),
             count => format!(
-                "{} ({}) to remove: {} would be marked, because nothing refers to them; {} marked more than an hour ago and would be \
-                 removed; {} for that hour to pass; {} erased, stored again by an upload, and would be removed. Run the \
-                 command with --yes to do this",
+                "{} ({}) to remove: {} would be marked, because nothing refers to them; {} marked more than an hour ago, or erased and \
+                 stored again, and would be removed; {} for that hour to pass. Run the command with --yes to do this",
                 plural(count, "object"),
                 bytes(plan.bytes),
                 plan.mark.len(),
-                were(plan.remove.len().saturating_sub(plan.returned)),
-                waits(plan.waiting),
-                were(plan.returned)
+                were(plan.remove.len()),
+                waits(plan.waiting)
             ),
         };
         let remove: Vec<&String> = plan.remove.iter().map(|it| &it.key).collect();
@@ -109,13 +108,8 @@ fn plan(
 ) -> Result<Plan, Failure> {
     let (stored, now) = all_archives(client, output)?;
     let mut marks = BTreeMap::new();
-    each_fact(client, GARBAGE, output, |fact| {
-        let Some(FactKey::Garbage(bytes)) = FactKey::parse(&fact.key) else {
-            return Ok(());
-        };
-        let document: GarbageDocument = serde_json::from_str(&fact.document)
-            .map_err(|error| Failure::Unexpected(format!("{}: {error}", fact.key)))?;
-        marks.insert(bytes.to_string(), document);
+    each_mark(client, output, |bytes, mark, _| {
+        marks.insert(bytes, mark);
         Ok(())
     })?;
     let mut references = References::default();
@@ -137,17 +131,22 @@ fn plan(
         ));
     };
     each_fact_or(client, RELEASES, output, add, note)?;
-    let documented = documented_archives(client, |key| {
-        unknown.push(format!(
-            "{key:?} is not a document about documentation that can be read: nothing is removed while it exists"
-        ));
-    })?;
+    let mut documented = BTreeSet::new();
+    each_documented(
+        client,
+        |it| {
+            documented.insert(it.archive);
+        },
+        |key| {
+            unknown.push(format!(
+                "{key:?} is not a document about documentation that can be read: nothing is removed while it exists"
+            ));
+        },
+    )?;
     // The archives that such a document refers to are unknown.
     unknown.extend_from_slice(&references.wrong);
     // The archives of a lost release are all that is left of it.
-    let lost = lost_entries(&references.log, newest, accepted)
-        .into_iter()
-        .chain(lost_releases(&references, accepted));
+    let lost = lost_releases(&references, newest, accepted).into_iter();
     unknown.extend(lost.map(|loss| format!("{loss}; until then nothing is removed")));
     if references.there.is_empty()
         && has_old_archives(&stored, now)
@@ -175,15 +174,13 @@ fn plan(
         if let Some(since) = digest_of(key).and_then(|digest| erased.get(&digest)) {
             // It was erased, and stored again.
             plan.bytes += archive.size;
-            plan.returned += 1;
             plan.remove.push(MarkedBody {
                 key: key.clone(),
                 marked_at: *since,
             });
             continue;
         }
-        if references.bytes.contains_key(key) || documented.contains_key(key) || used.contains(key)
-        {
+        if references.bytes.contains_key(key) || documented.contains(key) || used.contains(key) {
             plan.keep.extend(mark.map(|_| key.clone()));
             continue;
         }
@@ -242,21 +239,17 @@ impl Plan {
 
 fn carry_out(client: &Client<'_>, plan: Plan) -> Result<GarbageAnswer, Failure> {
     let most = limits::GARBAGE_AT_ONCE;
-    let marks = plan.mark.chunks(most).map(|some| GarbageBody {
-        mark: some.to_vec(),
-        ..GarbageBody::default()
-    });
-    let kept = plan.keep.chunks(most).map(|some| GarbageBody {
-        keep: some.to_vec(),
-        ..GarbageBody::default()
-    });
-    let removed = plan.remove.chunks(most).map(|some| GarbageBody {
-        remove: some.to_vec(),
-        ..GarbageBody::default()
-    });
+    let body = |mark: &[String], keep: &[String], remove: &[MarkedBody]| GarbageBody {
+        mark: mark.to_vec(),
+        keep: keep.to_vec(),
+        remove: remove.to_vec(),
+    };
+    let kept = plan.keep.chunks(most).map(|some| body(&[], some, &[]));
+    let removed = plan.remove.chunks(most).map(|some| body(&[], &[], some));
+    let marks = plan.mark.chunks(most).map(|some| body(some, &[], &[]));
     let mut done = GarbageAnswer::default();
     for body in kept.chain(removed).chain(marks) {
-        let answer = client.garbage(&body)?;
+        let answer: GarbageAnswer = client.call(Call::post(&endpoint::GARBAGE).json(&body)?)?;
         done.marked.extend(answer.marked);
         done.kept.extend(answer.kept);
         done.removed.extend(answer.removed);

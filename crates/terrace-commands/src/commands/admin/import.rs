@@ -1,12 +1,12 @@
 //! `terrace admin import`: imports the bytes, then the documents that refer to them, and rebuilds the indices.
 
-use std::fs;
-use std::io;
 use std::path::Path;
+use std::{fs, io};
 
 use serde_json::json;
 use terrace_base::digest::Sha256;
-use terrace_core::api::admin::{FactBody, MissingArchive, RestoreAnswer, UploadBody};
+use terrace_core::api::admin::{FactBody, MissingArchive, RestoreAnswer, RestoreBody, UploadBody};
+use terrace_core::api::endpoint::FACTS;
 use terrace_core::limits;
 use terrace_core::maintenance::restore::Restored;
 use terrace_core::storage::copy::{fact_at, path_of_fact};
@@ -14,18 +14,17 @@ use terrace_core::storage::format::{FormatDocument, Writer};
 use terrace_core::storage::key::{FORMAT, FactKey};
 
 use super::backup::{Backup, Sums};
-use super::difference;
-use super::reindex;
 use super::stored::Log;
+use super::{difference, reindex};
 use crate::archive::{Archive, Source};
-use crate::args::{MirrorPushArguments, RegistryArguments};
-use crate::commands::connection::connect;
+use crate::commands::connection::Session;
 use crate::commands::mirror;
 use crate::commands::mirror::directory::Directory;
+use crate::commands::mirror::push::MirrorPushArguments;
 use crate::error::Failure;
 use crate::http::Retries;
 use crate::output::{Output, are, bytes, plural};
-use crate::registry::client::Client;
+use crate::registry::client::{Call, Client};
 use crate::registry::upload::{Storage, Upload, upload};
 
 /// The order in which documents are restored: referenced documents first.
@@ -50,28 +49,32 @@ const RESTORE_ORDER: [&str; 12] = [
 /// The limits of one request: the bytes of its documents, and the archives that they refer to, because the
 /// registry looks up each of these.
 const BATCH_BYTES: usize = 1024 * 1024;
+
 const BATCH_REFERENCES: usize = 300;
 
 /// The maximum number of documents that are compared with those of the registry, at one request each.
 const COMPARED: usize = 100;
 
 /// Imports the contents of a directory into a registry.
-pub(crate) fn import(
-    root: &Path,
-    registry: &RegistryArguments,
-    output: &Output,
-) -> Result<(), Failure> {
+pub(crate) fn import(root: &Path, session: Session<'_>) -> Result<(), Failure> {
+    let output = session.output;
     check_directory(root)?;
     if Backup::is_at(root) {
-        return import_copy(root, &connect(registry, output)?, output);
+        return import_copy(root, &session.connect()?, output);
     }
-    check_partial(root)?;
+    if Backup::is_partial_at(root) {
+        return Err(Failure::refused(format!(
+            "{} is an incomplete Terrace export, or a part of one: import the whole directory, with its export.json, or run the export \
+             again (terrace admin export)",
+            root.display()
+        )));
+    }
     check_mirror(root)?;
     let push = MirrorPushArguments {
         dir: root.to_owned(),
         dry_run: false,
     };
-    mirror::push::push(&push, registry, output)
+    mirror::push::push(&push, session.registry, session.output)
 }
 
 /// The directories that can be imported.
@@ -89,32 +92,6 @@ fn check_directory(root: &Path) -> Result<(), Failure> {
         };
         Failure::refused(format!("{}: {reason}. Specify {IMPORTED}", root.display()))
     })
-}
-
-/// Checks that a directory is neither an incomplete export nor a part of an export.
-fn check_partial(root: &Path) -> Result<(), Failure> {
-    let place = root.display();
-    if Backup::is_incomplete_at(root) {
-        return Err(Failure::refused(format!(
-            "{place} is {}",
-            Backup::INCOMPLETE
-        )));
-    }
-    match Backup::around(root) {
-        None => Ok(()),
-        Some(export) if Backup::is_at(&export) => {
-            let export = export.display();
-            Err(Failure::refused(format!(
-                "{place} is a part of the Terrace export in {export}. Import the whole export: terrace admin import \
-                 {export}"
-            )))
-        }
-        Some(export) => Err(Failure::refused(format!(
-            "{place} is a part of {}, which is {}",
-            export.display(),
-            Backup::INCOMPLETE
-        ))),
-    }
 }
 
 /// Checks that a directory that is nothing else contains mirrored providers.
@@ -238,7 +215,7 @@ fn restore_format(client: &Client<'_>, copy: &Backup, sums: &Sums) -> Result<(),
         )));
     }
     let key = FORMAT.to_owned();
-    client.restore(vec![FactBody { key, document }]).map(drop)
+    put_facts(client, vec![FactBody { key, document }]).map(drop)
 }
 
 /// Describes how each document that the registry also has differs from that of the copy.
@@ -427,7 +404,7 @@ impl<'a> Batch<'a> {
         if self.facts.is_empty() {
             return Ok(());
         }
-        let answer = self.client.restore(std::mem::take(&mut self.facts))?;
+        let answer = put_facts(self.client, std::mem::take(&mut self.facts))?;
         (self.bytes, self.references) = (0, 0);
         self.done.created.extend(answer.created);
         self.done.unchanged.extend(answer.unchanged);
@@ -442,4 +419,9 @@ impl<'a> Batch<'a> {
         let stored = done.created.len() + done.unchanged.len();
         stored + done.conflicts.len() + done.refused.len() + done.erased.len()
     }
+}
+
+/// Sends documents to the registry.
+fn put_facts(client: &Client<'_>, facts: Vec<FactBody>) -> Result<RestoreAnswer, Failure> {
+    client.call(Call::put(&FACTS).json(&RestoreBody { facts })?)
 }

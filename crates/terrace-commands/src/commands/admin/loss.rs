@@ -5,21 +5,76 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::str::FromStr;
 
+use clap::Args;
 use terrace_base::digest::Sha256;
 use terrace_base::time::UnixTime;
 use terrace_core::api::admin::{FactBody, StoredArchive};
 use terrace_core::maintenance::restore::Restored;
 use terrace_core::storage::copy::{fact_at, path_of_fact};
-use terrace_core::storage::key::{ARCHIVES, BytesKey, FactKey, PushedFact};
+use terrace_core::storage::key::{ARCHIVES, FactKey};
 use terrace_core::storage::release::Release;
 
 use super::backup::{Backup, Sums};
 use super::difference::has_same_bytes;
-use super::stored::{Log, References, documentation_archive};
-use crate::args::AcceptedLoss;
+use super::stored::{Log, References};
 use crate::error::Failure;
 use crate::output::{Output, plural};
+
+#[derive(Debug, Args)]
+pub(crate) struct AcceptedLosses {
+    /// Accept that this release is lost: its absence is not an error. With `audit-log`, accept that entries of
+    /// the audit log are lost, except in reindex. May be given several times
+    #[arg(long = "accept-loss", value_name = "ADDRESS@VERSION")]
+    pub(crate) accepted: Vec<AcceptedLoss>,
+}
+
+/// A loss that the operator accepts: `ADDRESS@VERSION`, or `audit-log`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum AcceptedLoss {
+    /// The loss of entries of the audit log.
+    AuditLog,
+    /// The loss of a release.
+    Release {
+        /// The key of its document.
+        key: String,
+        /// The name on the command line.
+        name: String,
+    },
+}
+
+const AUDIT_LOG: &str = "audit-log";
+
+/// A text is not an [`AcceptedLoss`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("it must be ADDRESS@VERSION, such as acme/widget@1.0.0, or {AUDIT_LOG}")]
+pub(crate) struct AcceptedLossError;
+
+impl FromStr for AcceptedLoss {
+    type Err = AcceptedLossError;
+
+    fn from_str(text: &str) -> Result<Self, AcceptedLossError> {
+        if text == AUDIT_LOG {
+            return Ok(Self::AuditLog);
+        }
+        let key = FactKey::parse_release(text).ok_or(AcceptedLossError)?;
+        Ok(Self::Release {
+            key: key.to_string(),
+            name: text.to_owned(),
+        })
+    }
+}
+
+impl AcceptedLoss {
+    /// Returns the name of the release, if the loss is that of a release.
+    pub(crate) fn release(&self) -> Option<&str> {
+        match self {
+            Self::AuditLog => None,
+            Self::Release { name, .. } => Some(name),
+        }
+    }
+}
 
 /// Returns whether the operator accepts the loss of a document.
 pub(super) fn accepts(accepted: &[AcceptedLoss], fact: &str) -> bool {
@@ -27,20 +82,6 @@ pub(super) fn accepts(accepted: &[AcceptedLoss], fact: &str) -> bool {
         AcceptedLoss::AuditLog => Log::has(fact),
         AcceptedLoss::Release { key, .. } => key == fact,
     })
-}
-
-/// Describes the missing releases that the audit log records, except accepted losses.
-pub(super) fn lost_releases(references: &References, accepted: &[AcceptedLoss]) -> Vec<String> {
-    let published = references.log.published.iter();
-    let lost = published.filter(|(key, _)| !references.there.contains(*key));
-    lost.filter(|(key, _)| !accepts(accepted, key))
-        .map(|(key, number)| {
-            format!(
-                "{key} is missing, but entry {number} of the audit log records its publication: restore it from a \
-                 copy (terrace admin import), or accept the loss (--accept-loss ADDRESS@VERSION)"
-            )
-        })
-        .collect()
 }
 
 /// Describes the other missing documents that the audit log records a write of. The same change, made again,
@@ -57,22 +98,33 @@ pub(super) fn lost_documents(references: &References) -> Vec<String> {
     .collect()
 }
 
-/// Describes the first fault of the audit log, unless the loss is accepted. `newest` is the number of the newest
-/// known entry.
-pub(super) fn lost_entries(log: &Log, newest: u64, accepted: &[AcceptedLoss]) -> Option<String> {
-    if accepted.contains(&AcceptedLoss::AuditLog) {
-        return None;
-    }
-    match &log.fault {
+/// Describes the first fault of the audit log, and the missing releases that it records, except accepted losses. `newest` is the
+/// number of the newest known entry.
+pub(super) fn lost_releases(
+    references: &References,
+    newest: u64,
+    accepted: &[AcceptedLoss],
+) -> Vec<String> {
+    let log = &references.log;
+    let next = log.length() + 1;
+    let fault = match &log.fault {
+        _ if accepted.contains(&AcceptedLoss::AuditLog) => None,
         Some(fault) => Some(format!("the audit log: {fault}")),
-        None if log.length() < newest => {
-            let next = log.length() + 1;
-            Some(format!(
-                "the audit log: entry {next} is missing: the newest known entry is {newest}"
-            ))
-        }
-        None => None,
-    }
+        None => (newest >= next).then(|| {
+            format!("the audit log: entry {next} is missing: the newest known entry is {newest}")
+        }),
+    };
+    let lost = log
+        .published
+        .iter()
+        .filter(|(key, _)| !references.there.contains(*key) && !accepts(accepted, key));
+    let lost = lost.map(|(key, number)| {
+        format!(
+            "{key} is missing, but entry {number} of the audit log records its publication: restore it from a copy (terrace admin \
+             import), or accept the loss (--accept-loss ADDRESS@VERSION)"
+        )
+    });
+    fault.into_iter().chain(lost).collect()
 }
 
 /// Returns whether there are archives more than a day old, which no publish of today uploaded. If nothing
@@ -157,18 +209,6 @@ impl Older {
         )))
     }
 
-    /// Returns whether exports to the copy have kept the logs that an earlier registry had.
-    pub(super) fn has_old_logs(&self) -> Result<bool, Failure> {
-        Ok(self.has_same_log && !self.copy.old_logs()?.is_empty())
-    }
-
-    /// Returns whether a document is an entry of the audit log that differs from the copy's.
-    pub(super) fn has_other_entry(&self, fact: &FactBody) -> bool {
-        let before = self.sums.get(&path_of_fact(&fact.key));
-        let differs = before.is_some_and(|it| *it != Sha256::of(fact.document.as_bytes()));
-        self.has_same_log && Log::has(&fact.key) && differs
-    }
-
     /// Describes these changes, and the documents of the copy that the registry must have and does not have, except
     /// accepted losses. All entries of the audit log are in one description.
     pub(super) fn losses(
@@ -233,41 +273,6 @@ impl Older {
         archives.find(|archive| references.is_erased(archive))
     }
 
-    /// Describes the documents of the copy that a restored registry does not have, apart from its own log. Content that was
-    /// erased since is not missing.
-    pub(super) fn unrestored(&self, references: &References) -> Vec<String> {
-        let place = &self.place;
-        let keys = self.sums.keys().filter_map(|path| fact_at(path));
-        // Permanent documents are reported as losses already.
-        let missing = keys.filter(|key| {
-            !Log::has(key) && !self.must_be_there(key) && !references.there.contains(key)
-        });
-        let is_erased = |key: &String| match FactKey::parse(key) {
-            Some(FactKey::Pushed(
-                PushedFact::Link(_, digest)
-                | PushedFact::Manifest(_, digest)
-                | PushedFact::Referrer(_, _, digest),
-            )) => references.is_erased(&BytesKey::Blob(digest).to_string()),
-            Some(FactKey::Documentation(package, version)) => {
-                let release = FactKey::Release(package, version).to_string();
-                let path = path_of_fact(key);
-                let document = self.sums.get(&path).map(|it| self.copy.document(&path, it));
-                let archive = document.and_then(|it| documentation_archive(&it.ok()?));
-                let mut names = [Some(release), archive].into_iter().flatten();
-                names.any(|name| references.log.erased.contains(&name))
-            }
-            _ => false,
-        };
-        let missing = missing.filter(|key| !is_erased(key));
-        let describe = |key: String| {
-            format!(
-                "{key} is in {place} but not in the registry, whose audit log starts again: restore it with `terrace admin \
-                 import {place}`; if it was removed on purpose since the restore, accept that (--accept-loss audit-log)"
-            )
-        };
-        missing.map(describe).collect()
-    }
-
     /// Describes the entries of the audit log that differ or are missing.
     fn entry_losses(&self, changed: &[String], missing: &[String]) -> Option<String> {
         let place = &self.place;
@@ -284,8 +289,8 @@ impl Older {
             ),
         };
         Some(format!(
-            "{what}{UNLESS_RESTORED}. Then keep the copy, which contains the old log, and accept the loss \
-             (--accept-loss audit-log)"
+            "{what}{UNLESS_RESTORED}. Then keep the copy, which contains the old log: export into another directory, \
+             or accept the loss in a check (--accept-loss audit-log)"
         ))
     }
 
@@ -318,16 +323,16 @@ mod tests {
     fn an_accepted_loss_covers_its_own_document_alone() {
         let name = "acme/widget@1.0.0";
         let loss: AcceptedLoss = name.parse().unwrap();
+        assert_eq!(loss.release(), Some(name));
         let accepted = [loss];
-        assert!(accepts(
-            &accepted,
-            "releases/providers/hosted/acme/widget/1.0.0"
-        ));
-        assert!(!accepts(
-            &accepted,
-            "releases/providers/hosted/acme/widget/1.0.1"
-        ));
+        let release = |version: &str| format!("releases/providers/hosted/acme/widget/{version}");
+        assert!(accepts(&accepted, &release("1.0.0")));
+        assert!(!accepts(&accepted, &release("1.0.1")));
         assert!(!accepts(&accepted, "audit/000000000001"));
         assert!(accepts(&[AcceptedLoss::AuditLog], "audit/000000000001"));
+        assert_eq!("audit-log".parse(), Ok(AcceptedLoss::AuditLog));
+        for text in ["acme/widget", "acme@1.0.0", "everything", ""] {
+            assert!(text.parse::<AcceptedLoss>().is_err(), "{text}");
+        }
     }
 }

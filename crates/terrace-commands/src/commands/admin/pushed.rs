@@ -1,6 +1,8 @@
 //! The content of pushed repositories, and everything in it that refers to other content.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::str::FromStr;
 
 use terrace_core::model::oci::{Digest, RepositoryName, Tag};
 use terrace_core::oci::empty_config_digest;
@@ -8,24 +10,70 @@ use terrace_core::oci::pushed::{ContentReference, PushedManifest, Reference, Tag
 use terrace_core::storage::key::{FactKey, MANIFESTS, PushedFact};
 
 use super::stored::each_fact;
-use crate::args::ManifestSpec;
 use crate::error::Failure;
 use crate::output::Output;
 use crate::registry::client::Client;
 
+/// A manifest in a repository that clients push to, as `REPOSITORY@DIGEST` or `REPOSITORY:TAG`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ManifestSpec {
+    pub(crate) repository: RepositoryName,
+    pub(crate) reference: Reference,
+}
+
+/// A text is not a [`ManifestSpec`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "it must be REPOSITORY@DIGEST or REPOSITORY:TAG, such as team/app:1.0.0; versions of packages are erased by their address"
+)]
+pub(crate) struct ManifestSpecError;
+
+impl FromStr for ManifestSpec {
+    type Err = ManifestSpecError;
+
+    fn from_str(text: &str) -> Result<Self, ManifestSpecError> {
+        let (repository, reference) = match text.split_once('@') {
+            Some((repository, name)) => {
+                let digest = Digest::parse(name).map_err(|_| ManifestSpecError)?;
+                (repository, Reference::Digest(digest))
+            }
+            None => {
+                let (repository, name) = text.rsplit_once(':').ok_or(ManifestSpecError)?;
+                let tag = Tag::parse(name).ok_or(ManifestSpecError)?;
+                (repository, Reference::Tag(tag))
+            }
+        };
+        let repository = RepositoryName::parse(repository).map_err(|_| ManifestSpecError)?;
+        Ok(Self {
+            repository,
+            reference,
+        })
+    }
+}
+
+impl fmt::Display for ManifestSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.reference {
+            Reference::Tag(tag) => write!(f, "{}:{tag}", self.repository),
+            Reference::Digest(digest) => write!(f, "{}@{digest}", self.repository),
+        }
+    }
+}
+
 /// The prefixes of the documents about pushed content.
 const LINKS: &str = "oci/links/";
+
 const TAGS: &str = "oci/tags/";
 
 /// Digests, by their texts.
-pub(in crate::commands::admin) type Digests = BTreeSet<String>;
+pub(crate) type Digests = BTreeSet<String>;
 
 /// The names of repositories.
-pub(in crate::commands::admin) type Repositories = BTreeSet<String>;
+pub(crate) type Repositories = BTreeSet<String>;
 
 /// The pushed content of a registry.
 #[derive(Debug, Default)]
-pub(in crate::commands::admin) struct PushedContent {
+pub(crate) struct PushedContent {
     /// The repositories that have a blob, by its digest.
     links: BTreeMap<String, Repositories>,
     /// The digests that manifests refer to, by repository and digest.
@@ -38,10 +86,7 @@ pub(in crate::commands::admin) struct PushedContent {
 
 impl PushedContent {
     /// Reads everything.
-    pub(in crate::commands::admin) fn read(
-        client: &Client<'_>,
-        output: &Output,
-    ) -> Result<Self, Failure> {
+    pub(crate) fn read(client: &Client<'_>, output: &Output) -> Result<Self, Failure> {
         let mut content = Self::read_links(client, output)?;
         content.read_manifests(client, output)?;
         each_fact(client, TAGS, output, |fact| {
@@ -63,10 +108,7 @@ impl PushedContent {
     }
 
     /// Reads which repositories have which blobs.
-    pub(in crate::commands::admin) fn read_links(
-        client: &Client<'_>,
-        output: &Output,
-    ) -> Result<Self, Failure> {
+    pub(crate) fn read_links(client: &Client<'_>, output: &Output) -> Result<Self, Failure> {
         let mut content = Self::default();
         each_fact(client, LINKS, output, |fact| {
             if let Some(FactKey::Pushed(PushedFact::Link(repository, digest))) =
@@ -108,7 +150,7 @@ impl PushedContent {
     }
 
     /// Returns the digest of a manifest, and `None` if its repository does not have it.
-    pub(in crate::commands::admin) fn manifest(&self, spec: &ManifestSpec) -> Option<String> {
+    pub(crate) fn manifest(&self, spec: &ManifestSpec) -> Option<String> {
         let repository = spec.repository.to_string();
         let digest = match &spec.reference {
             Reference::Digest(digest) => digest.to_string(),
@@ -120,10 +162,7 @@ impl PushedContent {
     }
 
     /// Returns the digest that a removed manifest had, if its name still states it.
-    pub(in crate::commands::admin) fn removed_manifest(
-        &self,
-        spec: &ManifestSpec,
-    ) -> Option<String> {
+    pub(crate) fn removed_manifest(&self, spec: &ManifestSpec) -> Option<String> {
         match &spec.reference {
             Reference::Digest(digest) => Some(digest.to_string()),
             Reference::Tag(tag) => {
@@ -141,12 +180,7 @@ impl PushedContent {
 
     /// Adds everything that a manifest refers to, directly or through another manifest of its repository. The empty
     /// configuration, which manifests share, is left out.
-    pub(in crate::commands::admin) fn add_references(
-        &self,
-        repository: &str,
-        digest: &str,
-        found: &mut Digests,
-    ) {
+    pub(crate) fn add_references(&self, repository: &str, digest: &str, found: &mut Digests) {
         let key = (repository.to_owned(), digest.to_owned());
         let empty = Digest::Sha256(empty_config_digest()).to_string();
         for named in self.manifests.get(&key).into_iter().flatten() {
@@ -157,7 +191,7 @@ impl PushedContent {
     }
 
     /// Returns the repositories that have a digest, as a blob or as a manifest.
-    pub(in crate::commands::admin) fn repositories(&self, digest: &str) -> Repositories {
+    pub(crate) fn repositories(&self, digest: &str) -> Repositories {
         let links = self.links.get(digest).into_iter().flatten();
         let manifests = self.manifests.keys();
         let manifests = manifests.filter(|(_, manifest)| manifest == digest);
@@ -168,18 +202,14 @@ impl PushedContent {
     }
 
     /// Returns whether a repository has a manifest with this digest, or one that refers to it.
-    pub(in crate::commands::admin) fn uses(&self, repository: &str, digest: &str) -> bool {
+    pub(crate) fn uses(&self, repository: &str, digest: &str) -> bool {
         self.manifests.iter().any(|((name, manifest), named)| {
             name == repository && (manifest == digest || named.contains(digest))
         })
     }
 
     /// Returns the manifests that refer to a digest, except for these, as `REPOSITORY@DIGEST`.
-    pub(in crate::commands::admin) fn referring(
-        &self,
-        digest: &str,
-        but_for: &Digests,
-    ) -> BTreeSet<String> {
+    pub(crate) fn referring(&self, digest: &str, but_for: &Digests) -> BTreeSet<String> {
         let manifests = self.manifests.iter();
         let referring = manifests
             .filter(|((_, manifest), named)| named.contains(digest) && !but_for.contains(manifest));
@@ -189,13 +219,13 @@ impl PushedContent {
     }
 
     /// Returns whether a repository has a digest, or a manifest refers to it.
-    pub(in crate::commands::admin) fn is_used(&self, digest: &str) -> bool {
+    pub(crate) fn is_used(&self, digest: &str) -> bool {
         self.links.contains_key(digest)
             || self.manifests.values().any(|named| named.contains(digest))
     }
 
     /// Returns whether a digest is that of a manifest.
-    pub(in crate::commands::admin) fn is_manifest(&self, digest: &str) -> bool {
+    pub(crate) fn is_manifest(&self, digest: &str) -> bool {
         self.manifests
             .keys()
             .any(|(_, manifest)| manifest == digest)
@@ -205,5 +235,30 @@ impl PushedContent {
 fn digest_of(reference: &ContentReference) -> String {
     match reference {
         ContentReference::Blob(digest) | ContentReference::Manifest(digest) => digest.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_manifest_is_named_by_its_digest_or_a_tag() {
+        let digest = format!("team/app@sha256:{}", "1".repeat(64));
+        for text in ["team/app:1.0.0", &digest] {
+            let spec: ManifestSpec = text.parse().unwrap();
+            assert_eq!(spec.to_string(), text);
+        }
+        let module = "modules/acme/vpc/aws:1.0.0";
+        for text in [
+            "",
+            "team/app",
+            "Team/App:1.0.0",
+            "team/app:",
+            "team/app@1.0.0",
+            module,
+        ] {
+            assert!(text.parse::<ManifestSpec>().is_err(), "{text}");
+        }
     }
 }

@@ -8,25 +8,71 @@ mod preview;
 mod provider;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 
+use clap::{Args, ValueHint};
 use serde_json::json;
 use terrace_core::model::address::{ModuleAddress, ProviderAddress};
-use terrace_core::model::name::{Hostname, Namespace};
+use terrace_core::model::name::{Hostname, ModuleNamespace, Namespace};
+use terrace_core::model::package::Package;
 use terrace_core::model::version::Version;
 use terrace_core::upstream::origin::{OriginError, OriginVersion, Service};
 
-use crate::args::{RegistryArguments, RegistryImportArguments};
+use crate::args::{ArchiveHostArguments, RegistryArguments};
 use crate::commands::circuit_breaker::CircuitBreaker;
 use crate::commands::connection::{connect, connect_if_given, registry_url};
-use crate::commands::mirror::report::{Done, Outcome, Report, VersionReport};
+use crate::commands::report::{Done, Outcome, Report, VersionReport};
 use crate::credentials::{Token, TokenPlace};
 use crate::error::Failure;
 use crate::http::BaseUrl;
 use crate::output::Output;
 use crate::registry::client::Client;
 use crate::registry::publish::PublishRequest;
+use crate::upstream::module_registry::ModuleRegistry;
 use crate::upstream::{HostOverride, Upstream, failure};
 use names::Names;
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Another registry")]
+pub(crate) struct RegistryImportArguments {
+    /// Import from this registry, such as https://old.example.com. It may be in a private network
+    #[arg(long, value_name = "URL", value_parser = https_url, value_hint = ValueHint::Url)]
+    pub(crate) from: Option<BaseUrl>,
+    /// Import everything in this namespace that the registry lists. May be given several times
+    #[arg(long = "namespace", value_name = "NAMESPACE", requires = "from")]
+    pub(crate) namespaces: Vec<ModuleNamespace>,
+    /// Import this provider. May be given several times
+    #[arg(long = "provider", value_name = "NAMESPACE/TYPE", requires = "from")]
+    pub(crate) providers: Vec<ProviderAddress>,
+    /// Import this module. May be given several times
+    #[arg(
+        long = "module",
+        value_name = "NAMESPACE/NAME/SYSTEM",
+        value_parser = ModuleAddress::parse_hosted,
+        requires = "from"
+    )]
+    pub(crate) modules: Vec<ModuleAddress>,
+    /// Import the providers and modules in a file, which has one address on each line
+    #[arg(long, value_name = "FILE", requires = "from")]
+    pub(crate) list: Option<PathBuf>,
+    /// The variable with the token for the other registry
+    #[arg(long, value_name = "VARIABLE", requires = "from")]
+    pub(crate) from_token_env: Option<String>,
+    #[command(flatten)]
+    pub(crate) archives: ArchiveHostArguments,
+    /// Print what would be imported, and download nothing
+    #[arg(long, requires = "from")]
+    pub(crate) dry_run: bool,
+}
+
+fn https_url(text: &str) -> Result<BaseUrl, String> {
+    let rule = "write it as https://HOST[:PORT]: clients discover registries by https only";
+    match BaseUrl::parse(text) {
+        Ok(url) if url.is_https() => Ok(url),
+        Ok(_) => Err(rule.to_owned()),
+        Err(error) => Err(format!("{error}: {rule}")),
+    }
+}
 
 /// The name of an origin if its host is an IP address or has no dot. Nothing is sent to it.
 const UNNAMED: &str = "origin.invalid";
@@ -39,15 +85,11 @@ struct Origin<'a> {
     /// The URL, as the user gave it.
     url: String,
     providers: Option<Service>,
-    modules: Option<Service>,
+    modules: Option<ModuleRegistry>,
 }
 
-/// The versions of everything that is to be imported.
-#[derive(Default)]
-struct Found {
-    providers: Vec<(ProviderAddress, Vec<OriginVersion>)>,
-    modules: Vec<(ModuleAddress, Vec<Version>)>,
-}
+/// The packages that are to be imported, with their versions.
+type Found = Vec<(Package, Vec<OriginVersion>)>;
 
 /// The state of an import.
 struct Import<'a> {
@@ -91,39 +133,22 @@ pub(super) fn import(
         false => Some(connect(registry, output)?),
     };
     let origin = Origin::find(&from, arguments, registry.retries, output)?;
-    let mut report = Report {
-        kind: "import",
-        url: client.as_ref().map(|client| client.url().to_owned()),
-        dry_run: arguments.dry_run,
-        versions: Vec::new(),
-        directory: None,
-        unread: Vec::new(),
-    };
+    let url = client.as_ref().map(|client| client.url().to_owned());
+    let mut report = Report::new("import", url, arguments.dry_run);
     let names = Names::find(&origin, arguments, output)?;
     for (what, failure) in names.failures {
         note(&mut report, (what, None), Outcome::Failed(failure), output);
     }
-    let mut found = Found::default();
-    for address in names.providers {
-        match origin.provider_versions(&address, output) {
-            Ok(versions) => found.providers.push((address, versions)),
-            Err(failure) => note(
-                &mut report,
-                (address.to_string(), None),
-                Outcome::Failed(failure),
-                output,
-            ),
-        }
-    }
-    for address in names.modules {
-        match origin.module_versions(&address, output) {
-            Ok(versions) => found.modules.push((address, versions)),
-            Err(failure) => note(
-                &mut report,
-                (address.to_string(), None),
-                Outcome::Failed(failure),
-                output,
-            ),
+    let providers = names.providers.into_iter().map(Package::Provider);
+    let packages = providers.chain(names.modules.into_iter().map(Package::Module));
+    let mut found = Found::new();
+    for package in packages {
+        match origin.versions(&package, output) {
+            Ok(versions) => found.push((package, versions)),
+            Err(failure) => {
+                let subject = (package.address(), None);
+                note(&mut report, subject, Outcome::Failed(failure), output);
+            }
         }
     }
     match client {
@@ -151,11 +176,21 @@ fn note(
         address,
         version,
         outcome,
+        details: serde_json::Value::Null,
     };
     report.add(version, output);
 }
 
 impl<'a> Origin<'a> {
+    /// Returns the versions of a package, in ascending order.
+    fn versions(&self, package: &Package, output: &Output) -> Result<Vec<OriginVersion>, Failure> {
+        match package {
+            Package::Provider(address) => self.provider_versions(address, output),
+            Package::Module(address) => self.module_versions(address, output),
+            Package::Mirrored(_) => Ok(Vec::new()),
+        }
+    }
+
     fn find(
         from: &BaseUrl,
         arguments: &RegistryImportArguments,
@@ -177,11 +212,20 @@ impl<'a> Origin<'a> {
             Err(error) => return Err(failure(from, &error)),
         };
         let modules = Service::read_modules(&document).map_err(|error| failure(from, &error))?;
-        for (name, service) in [("providers", &providers), ("modules", &modules)] {
-            if service.is_none() {
+        for (name, has_none) in [
+            ("providers", providers.is_none()),
+            ("modules", modules.is_none()),
+        ] {
+            if has_none {
                 output.progress(&format!("{from} has no registry of {name}"));
             }
         }
+        let modules = modules.map(|service| ModuleRegistry {
+            hostname: hostname.clone(),
+            shown: from.to_string(),
+            service,
+            token_options: "--from-token-env, ",
+        });
         Ok(Self {
             upstream,
             hostname,
@@ -207,32 +251,30 @@ impl Import<'_> {
     fn run(mut self, found: Found, mut report: Report) -> Result<(), Failure> {
         let output = self.output;
         let mut breaker = CircuitBreaker::default();
-        let mut add = |address: String, version: &Version, tried: Option<Tried>| {
-            let outcome = match tried {
-                None => Outcome::NotTried,
-                Some(Ok(done)) => Outcome::Done(done),
-                Some(Err(ImportError::Registry(failure) | ImportError::Other(failure))) => {
-                    Outcome::Failed(failure)
-                }
-            };
-            note(&mut report, (address, Some(version)), outcome, output);
-        };
-        for (address, versions) in &found.providers {
+        for (package, versions) in &found {
             for found in versions {
-                let version = &found.version;
-                let tried = (!breaker.is_open()).then(|| self.provider(address, found));
+                let tried = (!breaker.is_open()).then(|| self.version(package, found));
                 record(&mut breaker, &tried);
-                add(address.to_string(), version, tried);
-            }
-        }
-        for (address, versions) in &found.modules {
-            for version in versions {
-                let tried = (!breaker.is_open()).then(|| self.module(address, version));
-                record(&mut breaker, &tried);
-                add(address.to_string(), version, tried);
+                let outcome = match tried {
+                    None => Outcome::NotTried,
+                    Some(Ok(done)) => Outcome::Done(done),
+                    Some(Err(ImportError::Registry(failure) | ImportError::Other(failure))) => {
+                        Outcome::Failed(failure)
+                    }
+                };
+                let subject = (package.address(), Some(&found.version));
+                note(&mut report, subject, outcome, output);
             }
         }
         report.tell(output)
+    }
+
+    fn version(&mut self, package: &Package, found: &OriginVersion) -> Tried {
+        match package {
+            Package::Provider(address) => self.provider(address, found),
+            Package::Module(address) => self.module(address, &found.version),
+            Package::Mirrored(_) => Err(Failure::refused("a mirrored provider").into()),
+        }
     }
 
     /// Publishes a version.

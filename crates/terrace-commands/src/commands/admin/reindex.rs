@@ -4,12 +4,14 @@ use std::cell::Cell;
 
 use serde_json::json;
 use terrace_core::api::admin::{ReindexAnswer, ReindexBody};
+use terrace_core::api::endpoint::REINDEX;
 
-use crate::args::{AcceptedLoss, PackageSpec, RegistryArguments};
-use crate::commands::connection::connect;
+use crate::args::PackageSpec;
+use crate::commands::admin::loss::AcceptedLoss;
+use crate::commands::connection::Session;
 use crate::error::Failure;
 use crate::output::Output;
-use crate::registry::client::Client;
+use crate::registry::client::{Call, Client};
 
 /// The indices to compare.
 #[derive(Debug, Clone, Copy, Default)]
@@ -25,9 +27,9 @@ pub(crate) struct Extent<'a> {
 pub(super) fn reindex(
     extent: Extent<'_>,
     accepted: &[AcceptedLoss],
-    registry: &RegistryArguments,
-    output: &Output,
+    session: Session<'_>,
 ) -> Result<(), Failure> {
+    let output = session.output;
     let spec = extent.package.map(package).transpose()?;
     if accepted.contains(&AcceptedLoss::AuditLog) {
         return Err(Failure::Usage(
@@ -36,7 +38,7 @@ pub(super) fn reindex(
                 .to_owned(),
         ));
     }
-    let client = connect(registry, output)?;
+    let client = session.connect()?;
     let package = match spec {
         Some(spec) => Some(spec.at(&client.host())?.package.address()),
         None => None,
@@ -129,7 +131,7 @@ pub(crate) fn steps(
             .collect(),
     };
     loop {
-        let step = client.reindex(&body)?;
+        let step: ReindexAnswer = client.call(Call::post(&REINDEX).json(&body)?)?;
         done.looked_at += step.looked_at;
         report(&step);
         done.rewritten.extend(step.rewritten);

@@ -1,26 +1,23 @@
 //! `terrace admin replicate`: copies the objects that the second bucket lacks, from the main bucket through this machine.
 
-use std::fs::File;
+use std::collections::BTreeSet;
+use std::time::Duration;
 
 use serde_json::json;
-use terrace_base::digest::Sha256;
 use terrace_core::api::admin::{MissingArchive, MissingCopy, ReplicationAnswer, ReplicationBody};
-use terrace_core::model::oci::Digest;
-use terrace_core::storage::key::BytesKey;
+use terrace_core::api::endpoint::REPLICATION;
 use ureq::Agent;
 
-use super::export::Hashers;
-use crate::archive::{Archive, Source, each_chunk};
-use crate::args::RegistryArguments;
-use crate::commands::connection::connect;
+use super::fetch::{FetchError, fetch};
+use super::stored::each_page;
+use crate::archive::{Archive, Source};
+use crate::commands::connection::Session;
 use crate::error::Failure;
-use crate::http;
-use crate::http::Retries;
+use crate::http::{self, Retries};
 use crate::output::{Output, bytes, plural};
 use crate::parallel;
-use crate::registry::client::Client;
+use crate::registry::client::{Call, Client};
 use crate::registry::upload::{Storage, Upload, upload};
-use crate::upstream::download::{DownloadError, download};
 
 /// The number of archives that are copied at once.
 const PARALLEL_COPIES: usize = 4;
@@ -41,16 +38,13 @@ pub(super) struct Difference {
 }
 
 /// Copies the archives and blobs that the second bucket does not have, or only counts them.
-pub(super) fn replicate(
-    dry_run: bool,
-    registry: &RegistryArguments,
-    output: &Output,
-) -> Result<(), Failure> {
-    let client = connect(registry, output)?;
+pub(super) fn replicate(dry_run: bool, session: Session<'_>) -> Result<(), Failure> {
+    let output = session.output;
+    let client = session.connect()?;
     let agent = http::download_agent()?;
     let mut copied = Copied::default();
-    let found = each_page(&client, dry_run, |page| match dry_run {
-        true => Ok(()),
+    let found = compare(&client, dry_run, |page| match dry_run {
+        true => Ok(Uncopied::default()),
         false => copy_page(&client, &agent, page, &mut copied, output),
     })?;
     let Copied { count, refused } = copied;
@@ -103,30 +97,66 @@ pub(super) fn replicate(
     Ok(())
 }
 
-/// Compares the two buckets page by page, and passes each page to `take`.
-pub(super) fn each_page(
+/// Compares the two buckets page by page, and passes each page to `take`. If it does not copy everything, it gets the rest of the
+/// page again, with fresh URLs.
+pub(super) fn compare(
     client: &Client<'_>,
     dry_run: bool,
-    mut take: impl FnMut(&ReplicationAnswer) -> Result<(), Failure>,
+    mut take: impl FnMut(&ReplicationAnswer) -> Result<Uncopied, Failure>,
 ) -> Result<Difference, Failure> {
     let mut found = Difference::default();
-    let mut body = ReplicationBody {
-        dry_run,
-        ..ReplicationBody::default()
-    };
-    loop {
-        let page = client.replication(&body)?;
-        take(&page)?;
+    each_page(|after| {
+        let body = ReplicationBody {
+            after: after.map(str::to_owned),
+            dry_run,
+        };
+        let ask = || client.call::<ReplicationAnswer>(Call::post(&REPLICATION).json(&body)?);
+        let mut retries = Retries::new(client.http().retries());
+        let mut counted = BTreeSet::new();
+        let mut page = ask()?;
+        loop {
+            for missing in &page.missing {
+                if counted.insert(missing.key.clone()) {
+                    found.missing += 1;
+                    found.missing_bytes += missing.size;
+                }
+            }
+            let Uncopied { absent, passing } = take(&page)?;
+            if absent.is_empty() && passing.is_none() {
+                break;
+            }
+            if let Some((failure, asked)) = passing {
+                let pause = retries.next(asked).ok_or_else(|| failure.clone())?;
+                client.http().wait(&failure, pause);
+            }
+            page = ask()?;
+            // Others were removed in the meantime.
+            if let Some(key) = absent
+                .iter()
+                .find(|key| page.missing.iter().any(|it| it.key == **key))
+            {
+                return Err(Failure::refused(format!(
+                    "the download URLs of archives, such as {key}, are answered with status 404, although the registry has them: \
+                     TERRACE_S3_BUCKET or TERRACE_S3_ENDPOINT names another bucket than the one that is bound as FACTS; correct the \
+                     settings"
+                )));
+            }
+        }
         found.stored += page.stored;
-        found.missing += page.missing.len() as u64;
-        found.missing_bytes += page.missing.iter().map(|it| it.size).sum::<u64>();
         found.erased.extend(page.erased);
         found.surplus.extend(page.surplus);
-        match page.next {
-            Some(next) if body.after.as_ref() != Some(&next) => body.after = Some(next),
-            _ => return Ok(found),
-        }
-    }
+        Ok(page.next)
+    })?;
+    Ok(found)
+}
+
+/// The archives of a page that are not copied.
+#[derive(Default)]
+pub(super) struct Uncopied {
+    /// The keys of those with URLs that are answered 404.
+    absent: Vec<String>,
+    /// A failure that may pass, and the pause that the storage requests.
+    passing: Option<(Failure, Option<Duration>)>,
 }
 
 /// The archives that were copied.
@@ -138,61 +168,31 @@ struct Copied {
     refused: Vec<String>,
 }
 
-/// Copies the missing archives of a page. One that is damaged does not stop the others. After a failure that may pass, the
-/// registry is asked for the same page again: its URLs are fresh, and archives that have arrived are no longer missing.
+/// Copies the missing archives of a page. One that is damaged does not stop the others.
 fn copy_page(
     client: &Client<'_>,
     agent: &Agent,
     page: &ReplicationAnswer,
     found: &mut Copied,
     output: &Output,
-) -> Result<(), Failure> {
-    let mut retries = Retries::new(client.http().retries());
-    let mut left: Vec<MissingCopy> = page.missing.clone();
-    while !left.is_empty() {
-        let copied = parallel::map(&left, PARALLEL_COPIES, |missing| {
-            copy(client, agent, missing, output)
-        });
-        let mut passing = None;
-        let mut absent = Vec::new();
-        for (missing, outcome) in left.iter().zip(copied) {
-            match outcome {
-                Outcome::Absent => absent.push(missing.clone()),
-                Outcome::Tried(Upload::Sent | Upload::AlreadyThere) => found.count += 1,
-                Outcome::Tried(Upload::NotTried) => {}
-                Outcome::Tried(Upload::Refused(Failure::Refused(reasons))) => {
-                    found.refuse(reasons);
-                }
-                Outcome::Tried(Upload::Refused(failure)) => return Err(failure),
-                Outcome::Tried(Upload::Failed(failure, asked)) => passing = Some((failure, asked)),
+) -> Result<Uncopied, Failure> {
+    let copied = parallel::map(&page.missing, PARALLEL_COPIES, |missing| {
+        copy(client, agent, missing, output)
+    });
+    let mut left = Uncopied::default();
+    for (missing, outcome) in page.missing.iter().zip(copied) {
+        match outcome {
+            Outcome::Absent => left.absent.push(missing.key.clone()),
+            Outcome::Tried(Upload::Sent | Upload::AlreadyThere) => found.count += 1,
+            Outcome::Tried(Upload::NotTried) => {}
+            Outcome::Tried(Upload::Refused(Failure::Refused(reasons))) => {
+                found.refuse(reasons);
             }
+            Outcome::Tried(Upload::Refused(failure)) => return Err(failure),
+            Outcome::Tried(Upload::Failed(failure, asked)) => left.passing = Some((failure, asked)),
         }
-        check_removed(client, &absent)?;
-        let Some((failure, asked)) = passing else {
-            return Ok(());
-        };
-        let Some(pause) = retries.next(asked) else {
-            return Err(failure);
-        };
-        client.http().wait(&failure, pause);
-        left = still_missing(client, &left)?;
     }
-    Ok(())
-}
-
-/// Checks that archives with URLs that were answered 404 were removed or erased in the meantime: then the registry no
-/// longer lists them.
-fn check_removed(client: &Client<'_>, absent: &[MissingCopy]) -> Result<(), Failure> {
-    let listed = still_missing(client, absent)?;
-    let Some(first) = listed.first() else {
-        return Ok(());
-    };
-    Err(Failure::refused(format!(
-        "the download URLs of {}, such as {}, are answered with status 404, although the registry has them: TERRACE_S3_BUCKET or \
-         TERRACE_S3_ENDPOINT names another bucket than the one that is bound as FACTS; correct the settings",
-        plural(listed.len(), "archive"),
-        first.key
-    )))
+    Ok(left)
 }
 
 impl Copied {
@@ -204,23 +204,6 @@ impl Copied {
             }
         }
     }
-}
-
-/// Returns those archives of one page, in its order, that are still missing, with fresh URLs.
-fn still_missing(client: &Client<'_>, left: &[MissingCopy]) -> Result<Vec<MissingCopy>, Failure> {
-    let Some(first) = left.first() else {
-        return Ok(Vec::new());
-    };
-    // The cursor is a key: the page after the one just before the first archive begins with it.
-    let mut before = first.key.clone();
-    before.pop();
-    let body = ReplicationBody {
-        after: Some(before),
-        dry_run: false,
-    };
-    let mut page = client.replication(&body)?.missing;
-    page.retain(|it| left.iter().any(|known| known.key == it.key));
-    Ok(page)
 }
 
 /// The outcome of the copy of one archive.
@@ -252,62 +235,27 @@ fn copy(client: &Client<'_>, agent: &Agent, missing: &MissingCopy, output: &Outp
     Outcome::Tried(outcome.unwrap_or(Upload::NotTried))
 }
 
-/// Downloads an archive to a temporary file, if it has the digest in its key.
+/// Downloads an archive to a temporary file.
 fn fetched(agent: &Agent, missing: &MissingCopy) -> Result<Archive, Outcome> {
     let MissingCopy { key, size, url, .. } = missing;
-    let refused = |failure: Failure| Outcome::Tried(Upload::Refused(failure));
-    let unavailable =
-        |reason: String| Outcome::Tried(Upload::Failed(Failure::Unavailable(reason), None));
-    let Some(bytes) = BytesKey::parse_key(key) else {
-        let message = format!("the registry names {key}, which is not the key of an archive");
-        return Err(refused(Failure::Unexpected(message)));
-    };
-    // The error may quote the URL, which is a secret.
-    let response = agent
-        .get(url)
-        .call()
-        .map_err(|error| unavailable(format!("{key}: {}", http::describe(&error))))?;
-    let status = response.status().as_u16();
-    match status {
-        200 => {}
-        404 => return Err(Outcome::Absent),
-        _ => {
-            let reason = format!("{key}: the main bucket responded with status {status}");
-            return Err(unavailable(reason));
+    let file = tempfile::tempfile().map_err(FetchError::Local);
+    let downloaded = file.and_then(|mut file| {
+        let sha256 = fetch(agent, (key, *size), url, &mut file, |_| {})?;
+        Ok((file, sha256))
+    });
+    let (file, sha256) = downloaded.map_err(|error| match error {
+        FetchError::Absent => Outcome::Absent,
+        FetchError::Passing(failure) => Outcome::Tried(Upload::Failed(failure, None)),
+        FetchError::Refused(failure) => Outcome::Tried(Upload::Refused(failure)),
+        FetchError::Local(error) => {
+            let reason = format!("a temporary file: {error}");
+            Outcome::Tried(Upload::Refused(Failure::refused(reason)))
         }
-    }
-    let reader = response.into_body().into_reader();
-    let local =
-        |error: std::io::Error| refused(Failure::refused(format!("a temporary file: {error}")));
-    let downloaded = download(reader, *size, |_| {}).map_err(|error| match error {
-        DownloadError::Local(error) => local(error),
-        DownloadError::Remote(error) => unavailable(format!("{key}: {error}")),
-        DownloadError::TooLong => unavailable(format!("{key} is longer than {size} bytes")),
     })?;
-    let source = Source::Temporary(downloaded.file);
-    let digest = bytes.digest();
-    let found = match digest {
-        Digest::Sha256(_) => Digest::Sha256(downloaded.sha256),
-        Digest::Sha512(_) => rehashed(source.open().map_err(local)?, digest).map_err(local)?,
-    };
-    if found != digest {
-        let message = format!(
-            "{key} has other contents, with the digest {found}: it is damaged in the main bucket, or its download was cut; it is \
-             not copied"
-        );
-        return Err(refused(Failure::refused(message)));
-    }
-    let sha256: Sha256 = downloaded.sha256;
     Ok(Archive {
         filename: key.clone(),
-        source,
-        size: downloaded.size,
+        source: Source::Temporary(file),
+        size: *size,
         sha256,
     })
-}
-
-fn rehashed(mut file: File, digest: Digest) -> std::io::Result<Digest> {
-    let mut hashers = Hashers::of(digest);
-    each_chunk(&mut file, |chunk| hashers.update(chunk))?;
-    Ok(hashers.finish().1)
 }

@@ -8,15 +8,25 @@ use terrace_core::maintenance::audit::{AuditChain, AuditEntry, AuditError};
 use terrace_core::maintenance::garbage::{GarbageDocument, GarbageState};
 use terrace_core::maintenance::restore::Restored;
 use terrace_core::model::oci::Digest;
-use terrace_core::model::package::Package;
-use terrace_core::model::version::Version;
 use terrace_core::storage::documentation::DocumentationDocument;
 use terrace_core::storage::key::{AUDIT, BytesKey, FactKey, GARBAGE, PushedFact};
-use terrace_core::storage::release::Release;
 
 use crate::error::Failure;
 use crate::output::{Output, plural};
 use crate::registry::client::Client;
+
+/// Asks for page after page of a listing. `ask` gets the cursor of a page, and returns that of the next one.
+pub(crate) fn each_page(
+    mut ask: impl FnMut(Option<&str>) -> Result<Option<String>, Failure>,
+) -> Result<(), Failure> {
+    let mut after: Option<String> = None;
+    loop {
+        match ask(after.as_deref())? {
+            Some(next) if after.as_ref() != Some(&next) => after = Some(next),
+            _ => return Ok(()),
+        }
+    }
+}
 
 /// Passes every document with this key prefix to `take`. Returns the number of documents.
 pub(crate) fn each_fact(
@@ -51,9 +61,8 @@ pub(super) fn each_fact_or(
         _ => &[],
     };
     for (at, prefix) in [prefix].iter().chain(again).enumerate() {
-        let mut after: Option<String> = None;
-        loop {
-            let page = client.facts(prefix, after.as_deref())?;
+        each_page(|after| {
+            let page = client.facts(prefix, after)?;
             if at == 0 {
                 page.unknown.iter().for_each(&mut pass_over);
             }
@@ -73,14 +82,11 @@ pub(super) fn each_fact_or(
                 count += 1;
                 take(fact)?;
             }
-            match page.next {
-                Some(next) if after.as_ref() != Some(&next) => after = Some(next),
-                _ => break,
-            }
-            if count % 1_000 < 40 {
+            if page.next.is_some() && count % 1_000 < 40 {
                 output.progress(&format!("read {}", plural(count, "document")));
             }
-        }
+            Ok(page.next)
+        })?;
     }
     Ok(count)
 }
@@ -95,10 +101,9 @@ pub(super) fn all_archives(
     output: &Output,
 ) -> Result<(BTreeMap<String, StoredArchive>, UnixTime), Failure> {
     let mut all = BTreeMap::new();
-    let mut after: Option<String> = None;
     let mut began = None;
-    loop {
-        let page = client.archives(after.as_deref(), false)?;
+    each_page(|after| {
+        let page = client.archives(after, false)?;
         began = began.or(Some(page.now));
         for key in &page.unknown {
             output.warning(&format!(
@@ -107,25 +112,9 @@ pub(super) fn all_archives(
         }
         let stored = page.archives.into_iter();
         all.extend(stored.map(|stored| (stored.key.clone(), stored)));
-        match page.next {
-            Some(next) if after.as_ref() != Some(&next) => after = Some(next),
-            _ => return Ok((all, began.unwrap_or_default())),
-        }
-    }
-}
-
-/// Lists the archives that documented versions refer to, each with the document that does. Keys that the registry cannot
-/// read are passed to `pass_over`.
-pub(super) fn documented_archives(
-    client: &Client<'_>,
-    pass_over: impl FnMut(&String),
-) -> Result<BTreeMap<String, String>, Failure> {
-    let mut all = BTreeMap::new();
-    let take = |it: DocumentedArchive| {
-        all.insert(it.archive, it.key);
-    };
-    each_documented(client, take, pass_over)?;
-    Ok(all)
+        Ok(page.next)
+    })?;
+    Ok((all, began.unwrap_or_default()))
 }
 
 /// Passes every documented version with its archive to `take`, and keys that the registry cannot read to `pass_over`.
@@ -134,25 +123,12 @@ pub(super) fn each_documented(
     mut take: impl FnMut(DocumentedArchive),
     mut pass_over: impl FnMut(&String),
 ) -> Result<(), Failure> {
-    let mut after: Option<String> = None;
-    loop {
-        let page = client.documented(after.as_deref())?;
+    each_page(|after| {
+        let page = client.documented(after)?;
         page.unknown.iter().for_each(&mut pass_over);
         page.documented.into_iter().for_each(&mut take);
-        match page.next {
-            Some(next) if after.as_ref() != Some(&next) => after = Some(next),
-            _ => return Ok(()),
-        }
-    }
-}
-
-/// Passes every tombstone of an archive or a digest to `take`.
-pub(in crate::commands) fn each_tombstone(
-    client: &Client<'_>,
-    output: &Output,
-    mut take: impl FnMut(FactBody) -> Result<(), Failure>,
-) -> Result<(), Failure> {
-    each_tombstone_since(client, output, |fact, _| take(fact))
+        Ok(page.next)
+    })
 }
 
 /// Reads the times of the tombstones, by the keys of the erased bytes.
@@ -161,31 +137,42 @@ pub(super) fn tombstones(
     output: &Output,
 ) -> Result<BTreeMap<String, UnixTime>, Failure> {
     let mut times = BTreeMap::new();
-    each_tombstone_since(client, output, |fact, since| {
-        if let Some(FactKey::Garbage(bytes)) = FactKey::parse(&fact.key) {
-            times.insert(bytes.to_string(), since);
+    each_mark(client, output, |bytes, mark, _| {
+        if mark.state == GarbageState::Erased {
+            times.insert(bytes, mark.since);
         }
         Ok(())
     })?;
     Ok(times)
 }
 
-/// Passes every tombstone with its time to `take`.
-fn each_tombstone_since(
+/// Passes every tombstone of an archive or a digest to `take`.
+pub(super) fn each_tombstone(
     client: &Client<'_>,
     output: &Output,
-    mut take: impl FnMut(FactBody, UnixTime) -> Result<(), Failure>,
+    mut take: impl FnMut(FactBody) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    each_mark(client, output, |_, mark, fact| match mark.state {
+        GarbageState::Erased => take(fact),
+        GarbageState::Marked | GarbageState::Kept | GarbageState::Removing => Ok(()),
+    })
+}
+
+/// Passes the key of the bytes, the mark, and the document of every mark to `take`.
+pub(super) fn each_mark(
+    client: &Client<'_>,
+    output: &Output,
+    mut take: impl FnMut(String, GarbageDocument, FactBody) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     each_fact(client, GARBAGE, output, |fact| {
-        let mark = serde_json::from_str(&fact.document);
-        let mark: GarbageDocument =
-            mark.map_err(|error| Failure::Unexpected(format!("{}: {error}", fact.key)))?;
-        match mark.state {
-            GarbageState::Erased => take(fact, mark.since),
-            GarbageState::Marked | GarbageState::Kept | GarbageState::Removing => Ok(()),
-        }
-    })?;
-    Ok(())
+        let Some(FactKey::Garbage(bytes)) = FactKey::parse(&fact.key) else {
+            return Ok(());
+        };
+        let mark = serde_json::from_str(&fact.document)
+            .map_err(|error| Failure::Unexpected(format!("{}: {error}", fact.key)))?;
+        take(bytes.to_string(), mark, fact)
+    })
+    .map(drop)
 }
 
 /// Returns the archive that a document about documentation refers to.
@@ -363,40 +350,6 @@ impl References {
         };
         returned.map(describe).collect()
     }
-}
-
-/// Returns the versions of a package that cannot be installed, because bytes to which they refer were erased with another
-/// version or repository. A token that may not read the stored documents knows of none.
-pub(in crate::commands) fn without_archive(
-    client: &Client<'_>,
-    package: &Package,
-    output: &Output,
-) -> Result<BTreeSet<Version>, Failure> {
-    let (mut erased, mut versions) = (References::default(), BTreeSet::new());
-    let add = |fact: FactBody| {
-        erased.add(&fact);
-        Ok(())
-    };
-    match each_tombstone(client, output, add) {
-        Ok(()) if !erased.erased.is_empty() => {}
-        Ok(()) | Err(Failure::NotAllowed(_) | Failure::Missing(_)) => return Ok(versions),
-        Err(failure) => return Err(failure),
-    }
-    each_fact(client, &format!("releases/{package}/"), output, |fact| {
-        let Some(FactKey::Release(_, version)) = FactKey::parse(&fact.key) else {
-            return Ok(());
-        };
-        let release = Release::from_document(fact.document.as_bytes());
-        let release =
-            release.map_err(|error| Failure::Unexpected(format!("{}: {error}", fact.key)))?;
-        let stored = release.stored();
-        let mut stored = stored.iter().map(|reference| reference.key.to_string());
-        if stored.any(|key| erased.is_erased(&key)) {
-            versions.insert(version);
-        }
-        Ok(())
-    })?;
-    Ok(versions)
 }
 
 /// Describes a reference to bytes or to a document that does not exist.

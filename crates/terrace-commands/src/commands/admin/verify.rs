@@ -2,34 +2,31 @@
 
 use std::path::Path;
 
-use serde_json::{Value, json};
-use terrace_core::api::admin::{StoredArchive, VerifyBody};
+use serde_json::json;
+use terrace_core::api::admin::{FailoverAnswer, StoredArchive, VerifyAnswer, VerifyBody};
+use terrace_core::api::endpoint::{FAILOVER, VERIFY};
 
-use super::loss::{Older, has_old_archives, lost_documents, lost_entries, lost_releases};
-use super::replicate::{Difference, each_page};
-use super::stored::{References, all_archives, each_fact, each_tombstone};
-use crate::args::{AcceptedLoss, RegistryArguments};
-use crate::commands::connection::connect;
+use super::loss::{Older, has_old_archives, lost_documents, lost_releases};
+use super::replicate::{Difference, Uncopied, compare};
+use super::stored::{References, all_archives, each_fact, each_page, each_tombstone};
+use crate::commands::admin::loss::AcceptedLoss;
+use crate::commands::connection::Session;
 use crate::error::Failure;
 use crate::output::{Output, bytes, plural};
-use crate::registry::client::Client;
+use crate::registry::client::{Call, Client};
 
 /// Checks that everything stored is intact, also in the second bucket. Changes nothing.
 pub(crate) fn verify(
     quick: bool,
     copy: Option<&Path>,
     accepted: &[AcceptedLoss],
-    registry: &RegistryArguments,
-    output: &Output,
+    session: Session<'_>,
 ) -> Result<(), Failure> {
-    let client = connect(registry, output)?;
+    let output = session.output;
+    let client = session.connect()?;
     let older = copy
         .map(|copy| Older::open(copy, client.url()))
         .transpose()?;
-    let mut restarted = match &older {
-        Some(older) => older.has_old_logs()?,
-        None => false,
-    };
     if !quick {
         check_may_hash(&client)?;
     }
@@ -48,7 +45,6 @@ pub(crate) fn verify(
                 .as_ref()
                 .and_then(|older| older.change(&fact, &references.log, accepted)),
         );
-        restarted |= older.as_ref().is_some_and(|it| it.has_other_entry(&fact));
         references.add(&fact);
         Ok(())
     })?;
@@ -62,8 +58,7 @@ pub(crate) fn verify(
     wrong.extend(references.dangling(&stored));
     references.warn_of_erased(&stored, output);
     wrong.extend(references.returned(&stored));
-    wrong.extend(lost_entries(&references.log, newest, accepted));
-    wrong.extend(lost_releases(&references, accepted));
+    wrong.extend(lost_releases(&references, newest, accepted));
     wrong.extend(lost_documents(&references));
     if let Some(older) = older {
         wrong.extend(older.losses(changed, &references, accepted));
@@ -90,106 +85,57 @@ pub(crate) fn verify(
         !references.bytes.contains_key(*key) && archive.stored_at < began
     };
     let orphans = stored.iter().filter(is_orphan);
-    let intact = Intact {
-        documents,
-        audit_entries: references.log.length(),
-        restarted,
-        archives: Total::of(stored.values()),
-        hashed,
-        orphans: Total::of(orphans.map(|(_, archive)| archive)),
-        copy,
+    let orphans = total(orphans.map(|(_, archive)| archive));
+    let archives = total(stored.values());
+    let audit_entries = references.log.length();
+    let hashing = match hashed {
+        Some(hashed) => format!("{} were hashed again", bytes(hashed)),
+        None => "nothing was hashed".to_owned(),
     };
-    output.result(&intact.lines(), &intact.report());
+    let mut lines = vec![format!(
+        "{} and {} ({}) are intact; {hashing}",
+        plural(documents, "document"),
+        plural(archives.0, "archive"),
+        bytes(archives.1)
+    )];
+    lines.extend(copy.as_ref().map(|copy| match copy.missing {
+        0 => "the second bucket has all of them".to_owned(),
+        missing => format!(
+            "the second bucket lacks {missing} ({}); `terrace admin replicate` copies them",
+            bytes(copy.missing_bytes)
+        ),
+    }));
+    if let Some(first) = copy.iter().flat_map(|copy| &copy.surplus).next() {
+        lines.push(format!(
+            "only the second bucket has archives that nothing refers to, such as {first}; `terrace admin replicate --dry-run --json` \
+             names them (surplus), and nothing removes them from there"
+        ));
+    }
+    if orphans.0 > 0 {
+        lines.push(format!(
+            "{} ({}) without a release or a repository; `terrace admin gc` removes those that are old enough",
+            plural(orphans.0, "archive"),
+            bytes(orphans.1)
+        ));
+    }
+    let report = json!({
+        "status": "ok",
+        "documents": documents,
+        "audit_entries": audit_entries,
+        "archives": archives.0,
+        "bytes": archives.1,
+        "hashed_bytes": hashed,
+        "orphans": orphans.0,
+        "orphan_bytes": orphans.1,
+        "missing_in_fallback": copy.as_ref().map(|copy| copy.missing),
+    });
+    output.result(&lines, &report);
     Ok(())
 }
 
-/// A number of archives, and their bytes.
-struct Total {
-    count: u64,
-    bytes: u64,
-}
-
-impl Total {
-    fn of<'a>(archives: impl Iterator<Item = &'a StoredArchive>) -> Self {
-        let none = Self { count: 0, bytes: 0 };
-        archives.fold(none, |total, archive| Self {
-            count: total.count + 1,
-            bytes: total.bytes + archive.size,
-        })
-    }
-}
-
-/// The result of a verification without a fault.
-struct Intact {
-    documents: u64,
-    audit_entries: u64,
-    /// Whether the audit log started again after that of an older copy.
-    restarted: bool,
-    archives: Total,
-    /// The bytes that were hashed; none if the archives were only listed.
-    hashed: Option<u64>,
-    /// Archives that nothing refers to.
-    orphans: Total,
-    /// The comparison with the second bucket.
-    copy: Option<Difference>,
-}
-
-impl Intact {
-    fn lines(&self) -> Vec<String> {
-        let hashed = match self.hashed {
-            Some(hashed) => format!("{} were hashed again", bytes(hashed)),
-            None => "nothing was hashed".to_owned(),
-        };
-        let mut lines = vec![format!(
-            "{} and {} ({}) are intact; {hashed}",
-            plural(self.documents, "document"),
-            plural(self.archives.count, "archive"),
-            bytes(self.archives.bytes)
-        )];
-        if self.restarted {
-            lines.push(
-                "the audit log of the registry started again after the one of an older copy, as after a restore: compare the two if \
-                 it was not restored"
-                    .to_owned(),
-            );
-        }
-        lines.extend(self.copy.as_ref().map(|copy| match copy.missing {
-            0 => "the second bucket has all of them".to_owned(),
-            missing => format!(
-                "the second bucket lacks {missing} ({}); `terrace admin replicate` copies them",
-                bytes(copy.missing_bytes)
-            ),
-        }));
-        if let Some(first) = self.copy.iter().flat_map(|copy| &copy.surplus).next() {
-            lines.push(format!(
-                "only the second bucket has archives that nothing refers to, such as {first}; `terrace admin replicate --dry-run --json` \
-                 names them (surplus), and nothing removes them from there"
-            ));
-        }
-        if self.orphans.count > 0 {
-            lines.push(format!(
-                "{} ({}) without a release or a repository; `terrace admin gc` removes those that are old enough",
-                plural(self.orphans.count, "archive"),
-                bytes(self.orphans.bytes)
-            ));
-        }
-        lines
-    }
-
-    fn report(&self) -> Value {
-        json!({
-            "status": "ok",
-            "documents": self.documents,
-            "audit_entries": self.audit_entries,
-            "restarted": self.restarted,
-            "archives": self.archives.count,
-            "bytes": self.archives.bytes,
-            "hashed_bytes": self.hashed,
-            "orphans": self.orphans.count,
-            "orphan_bytes": self.orphans.bytes,
-            "missing_in_fallback": self.copy.as_ref().map(|copy| copy.missing),
-        })
-    }
+/// Returns the number of archives, and their bytes.
+fn total<'a>(archives: impl Iterator<Item = &'a StoredArchive>) -> (u64, u64) {
+    archives.fold((0, 0), |(count, bytes), it| (count + 1, bytes + it.size))
 }
 
 /// Compares the two buckets, if the registry has two, and adds faults of the second one to `wrong`. This needs the scope admin,
@@ -200,7 +146,7 @@ fn compare_buckets(
     output: &Output,
     wrong: &mut Vec<String>,
 ) -> Result<Option<Difference>, Failure> {
-    let is_configured = match client.failover() {
+    let is_configured = match client.call::<FailoverAnswer>(Call::get(&FAILOVER)) {
         Ok(state) => state.configured,
         // The registry is older than this command.
         Err(Failure::Missing(_)) => false,
@@ -210,7 +156,7 @@ fn compare_buckets(
         return Ok(None);
     }
     output.progress("comparing the two buckets");
-    let found = match each_page(client, true, |_| Ok(())) {
+    let found = match compare(client, true, |_| Ok(Uncopied::default())) {
         Ok(found) => found,
         Err(failure) => {
             wrong.push(format!("the buckets cannot be compared: {failure}"));
@@ -250,21 +196,21 @@ fn check_may_hash(client: &Client<'_>) -> Result<(), Failure> {
 
 /// Lets the registry hash all stored bytes again. Returns their number.
 fn rehash(client: &Client<'_>, output: &Output, wrong: &mut Vec<String>) -> Result<u64, Failure> {
-    let mut body = VerifyBody::default();
     let mut hashed = 0;
-    loop {
-        let step = client.verify(&body)?;
+    each_page(|after| {
+        let body = VerifyBody {
+            after: after.map(str::to_owned),
+        };
+        let step: VerifyAnswer = client.call(Call::post(&VERIFY).json(&body)?)?;
         hashed += step.bytes;
         wrong.extend(step.wrong.into_iter().map(|it| match it.digest {
             Some(digest) => format!("{} has other contents, with the digest {digest}", it.key),
             None => format!("{} was removed before it could be hashed", it.key),
         }));
-        match step.next {
-            Some(next) if body.after.as_ref() != Some(&next) => {
-                output.progress(&format!("hashed {}", bytes(hashed)));
-                body.after = Some(next);
-            }
-            _ => return Ok(hashed),
+        if step.next.is_some() {
+            output.progress(&format!("hashed {}", bytes(hashed)));
         }
-    }
+        Ok(step.next)
+    })?;
+    Ok(hashed)
 }

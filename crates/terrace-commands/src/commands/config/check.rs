@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
+use clap::Args;
 use serde_json::json;
 use terrace_core::config::{
     ADMIN_TOKEN, Config, ConfigError, DOWNLOADS, LOGIN_CLIENT_SECRET, LOGIN_ISSUER,
@@ -12,14 +13,25 @@ use terrace_core::config::{
 };
 use terrace_core::limits;
 
-use crate::args::ConfigCheckArguments;
 use crate::error::Failure;
 use crate::output::{Output, plural};
 use crate::source::wrangler::{self, Deployment, NAMES, Notation};
 
+#[derive(Debug, Args)]
+pub(crate) struct ConfigCheckArguments {
+    /// The configuration file of wrangler. Without it, the first of wrangler.json, wrangler.jsonc and wrangler.toml in the
+    /// current directory, as wrangler chooses it
+    pub(crate) file: Option<PathBuf>,
+    /// The environment in the file, as of "wrangler deploy --env"
+    #[arg(long, value_name = "NAME")]
+    pub(crate) env: Option<String>,
+}
+
 /// The bindings that the registry requires: that of its R2 bucket, and that of its KV namespace.
 const FACTS: &str = "FACTS";
+
 const INDICES: &str = "INDICES";
+
 /// The rate limiters, and the events that a registry without them counts in each isolate only.
 const RATE_LIMITS: [(&str, &str); 2] = [
     ("FAILURES", "wrong credentials"),
@@ -48,14 +60,13 @@ pub(super) fn run(arguments: &ConfigCheckArguments, output: &Output) -> Result<(
     let text =
         fs::read_to_string(&file).map_err(|error| Failure::Usage(format!("{place}: {error}")))?;
     let env = arguments.env.as_deref();
-    let notation = Notation::of(&file);
-    let deployment = Deployment::read(&text, notation, env)
+    let deployment = Deployment::read(&text, Notation::of(&file), env)
         .map_err(|reason| Failure::refused(format!("{place}: {reason}")))?;
     let Findings {
         errors,
         warnings,
         secrets,
-    } = findings(&deployment, notation, env);
+    } = findings(&deployment, env);
     for warning in &warnings {
         output.warning(&format!("{place}: {warning}"));
     }
@@ -89,17 +100,18 @@ fn found() -> Result<PathBuf, Failure> {
 }
 
 /// Checks a deployment by the rules of the registry itself.
-fn findings(deployment: &Deployment, notation: Notation, env: Option<&str>) -> Findings {
+fn findings(deployment: &Deployment, env: Option<&str>) -> Findings {
     let mut found = Findings::default();
-    check_bindings(deployment, notation, env, &mut found);
-    check_caches(deployment, notation, &mut found);
+    // Where the keys of the deployment are.
+    let place = env.map_or_else(String::new, |env| format!("env.{env}."));
+    check_bindings(deployment, &place, &mut found);
+    check_caches(deployment, &mut found);
     check_jurisdiction(deployment, &mut found);
-    check_places(deployment, notation, env, &mut found);
+    check_places(deployment, &place, &mut found);
     let vars = settings(deployment, &mut found);
     let assumed = assumed_secrets(&vars);
     match parse(&vars, &assumed, None) {
         Ok(config) => {
-            found.errors.extend(config.faults());
             found.warnings.extend(config.warnings());
         }
         Err(error) => {
@@ -136,25 +148,15 @@ fn family(name: &str) -> &str {
     end.and_then(|end| name.get(..end)).unwrap_or(name)
 }
 
-fn check_bindings(
-    deployment: &Deployment,
-    notation: Notation,
-    env: Option<&str>,
-    found: &mut Findings,
-) {
+fn check_bindings(deployment: &Deployment, place: &str, found: &mut Findings) {
     for (binding, bindings, table) in [
         (FACTS, &deployment.buckets, "r2_buckets"),
         (INDICES, &deployment.namespaces, "kv_namespaces"),
     ] {
+        // An environment does not inherit bindings.
         if !bindings.iter().any(|it| it.binding == binding) {
-            // An environment does not inherit bindings.
-            let table = match env {
-                Some(env) => format!("env.{env}.{table}"),
-                None => table.to_owned(),
-            };
             found.errors.push(format!(
-                "no binding {binding}: add {}",
-                notation.binding(&table, binding)
+                "no binding {binding}: add one with this name to {place}{table}"
             ));
         }
     }
@@ -170,41 +172,33 @@ fn check_bindings(
         .get(REPAIR_OPERATIONS)
         .is_none_or(|it| it.trim() != "0");
     if !deployment.has_cron && has_repair {
-        found.warnings.push(
-            format!(
-                "no cron trigger: the indices of interrupted publishes are not completed; add {} under {}, or, if the account may \
-                 have no further one, set {REPAIR_OPERATIONS} to 0",
-                notation.member("crons", "[\"* * * * *\"]"),
-                notation.table("triggers")
-            ),
-        );
+        found.warnings.push(format!(
+            "no cron trigger: the indices of interrupted publishes are not completed; add \"* * * * *\" to {place}triggers.crons, or, \
+             if the account may have no further one, set {REPAIR_OPERATIONS} to 0"
+        ));
     }
     if deployment.has_route && deployment.has_workers_dev {
-        found.warnings.push(
-            format!(
-                "{}: its addresses are further source addresses of the same packages, and rules of your zone do not apply \
-                 to them; set {}",
-                notation.member("workers_dev", "true"),
-                notation.member("workers_dev", "false")
-            ),
-        );
+        found.warnings.push(format!(
+            "{place}workers_dev is true: its addresses are further source addresses of the same packages, and rules of your zone do \
+             not apply to them; set it to false"
+        ));
     }
 }
 
 /// Reports a cache in front of the entrypoint that decides who may read, and a missing one in front of the archives.
-fn check_caches(deployment: &Deployment, notation: Notation, found: &mut Findings) {
-    let table = notation.table("exports");
+fn check_caches(deployment: &Deployment, found: &mut Findings) {
     if deployment.caches_default {
-        found.errors.push(format!(
+        found.errors.push(
             "the entrypoint \"default\" is cached: without asking the registry, the platform would answer requests that it must \
-             decide; switch its cache off below {table}"
-        ));
+             decide; switch its cache off below exports"
+                .to_owned(),
+        );
     }
     let downloads = deployment.vars.get(DOWNLOADS);
     if downloads.is_some_and(|it| it.trim() == "edge") && !deployment.caches_archives {
         found.warnings.push(format!(
             "{DOWNLOADS} is edge, and the entrypoint \"Archives\" is not cached: archives come from the bucket; switch its \
-             cache on below {table}"
+             cache on below exports"
         ));
     }
 }
@@ -234,40 +228,21 @@ fn check_jurisdiction(deployment: &Deployment, found: &mut Findings) {
 }
 
 /// Reports the settings that the registry does not get.
-fn check_places(
-    deployment: &Deployment,
-    notation: Notation,
-    env: Option<&str>,
-    found: &mut Findings,
-) {
-    let table = match env {
-        Some(env) => notation.table(&format!("env.{env}.vars")),
-        None => notation.table("vars"),
-    };
-    let top = notation.table("vars");
-    for place in &deployment.misplaced {
+fn check_places(deployment: &Deployment, place: &str, found: &mut Findings) {
+    for misplaced in &deployment.misplaced {
         found.errors.push(format!(
-            "{place} is not a variable, and the registry would run without it: write it below {table}"
+            "{misplaced} is not a variable, and the registry would run without it: write it below {place}vars"
         ));
     }
-    let place = match (notation, env) {
-        (Notation::Toml, None) => "above the first table".to_owned(),
-        (Notation::Toml, Some(env)) => {
-            format!("directly below {}", notation.table(&format!("env.{env}")))
-        }
-        (Notation::Json, None) => "out of it, to the top level".to_owned(),
-        (Notation::Json, Some(env)) => {
-            format!("out of it, into {}", notation.table(&format!("env.{env}")))
-        }
-    };
     for name in deployment.vars.keys().filter(|name| wrangler::is_key(name)) {
         found.errors.push(format!(
-            "{name} is a key of wrangler, and in {table} it is only a variable of this name: move it {place}"
+            "{name} is a key of wrangler, and below {place}vars it is only a variable of this name: move it to {place}{name}, in TOML \
+             above the first table"
         ));
     }
     for name in &deployment.not_inherited {
         found.warnings.push(format!(
-            "{name} is set below {top} only, and an environment inherits no variables: write it below {table}, too, if it \
+            "{name} is set below vars only, and an environment inherits no variables: write it below {place}vars, too, if it \
              applies there"
         ));
     }

@@ -1,27 +1,63 @@
 //! `terrace docs add`.
 
+use std::path::PathBuf;
+
+use clap::Args;
 use serde_json::json;
 use terrace_core::model::package::Package;
 use terrace_core::model::version::Version;
 
-use crate::args::{DocsAddArguments, RegistryArguments};
-use crate::commands::connection::connect;
+use crate::args::PackageSpec;
+use crate::commands::connection::Session;
 use crate::commands::documentation::{Extracted, Terms, of_module, of_provider, read_schema};
 use crate::commands::publish::module::files_of_module;
 use crate::error::Failure;
-use crate::output::Output;
 use crate::registry::client::{Client, Condition};
 use crate::source::documentation::provider_files;
 
+#[derive(Debug, Args)]
+pub(crate) struct DocsAddArguments {
+    /// The package: <namespace>/<type> for a provider, <namespace>/<name>/<system> for a module,
+    /// <hostname>/<namespace>/<type> for a mirrored provider. The hostname of the registry may precede it
+    #[arg(value_parser = package_of_registry)]
+    pub(crate) address: PackageSpec,
+    /// The version, such as 1.2.3
+    pub(crate) version: Version,
+    /// The directory of the module, or the repository or the docs directory of the provider
+    #[arg(default_value = ".")]
+    pub(crate) dir: PathBuf,
+    /// The output of "terraform providers schema -json" with this provider
+    #[arg(long, value_name = "FILE")]
+    pub(crate) schema: Option<PathBuf>,
+    /// The licence of the documentation as an SPDX expression, such as MPL-2.0; required for a mirrored provider
+    #[arg(long, value_name = "SPDX")]
+    pub(crate) license: Option<String>,
+    /// The page that the documentation was taken from; required for a mirrored provider
+    #[arg(long, value_name = "URL")]
+    pub(crate) origin: Option<String>,
+    /// Add the documentation although the version is not published; the registry keeps it for a day
+    #[arg(long)]
+    pub(crate) before_publish: bool,
+}
+
+/// Parses an address without a version, which is an argument of its own.
+fn package_of_registry(text: &str) -> Result<PackageSpec, String> {
+    let spec: PackageSpec = text.parse()?;
+    match &spec.version {
+        Some(version) => Err(format!(
+            "write the version after a space: {} {version}",
+            spec.package.address()
+        )),
+        None => Ok(spec),
+    }
+}
+
 /// Adds documentation to a version, or replaces it.
-pub(super) fn run(
-    arguments: &DocsAddArguments,
-    registry: &RegistryArguments,
-    output: &Output,
-) -> Result<(), Failure> {
+pub(super) fn run(arguments: &DocsAddArguments, session: Session<'_>) -> Result<(), Failure> {
+    let output = session.output;
     let version = &arguments.version;
     // A missing URL or token is reported before the work of extraction.
-    let client = connect(registry, output)?;
+    let client = session.connect()?;
     let address = &arguments.address.at(&client.host())?.package;
     let extracted = extract(arguments, address)?;
     extracted.warn(output);

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::args::DocsSubject;
+use crate::commands::docs::DocsSubject;
 use crate::commands::documentation::Extracted;
 use crate::error::Failure;
 use crate::output::{Output, plural};

@@ -6,24 +6,62 @@
 mod address;
 mod contents;
 mod pages;
-mod request;
-mod response;
 
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use clap::Args;
 use serde_json::json;
 use terrace_core::http::reply::{Body, CachePolicy, Reply};
+use terrace_core::model::package::Package;
 
-use crate::args::DocsPreviewArguments;
+use crate::args::hint_of_source;
+use crate::commands::docs::DocsSubject;
+use crate::commands::local_server::{Request, Response, send};
 use crate::error::Failure;
 use crate::output::Output;
 use contents::Contents;
 use pages::{Pages, SCRIPT_PATH};
-use request::Request;
-use response::{Response, send};
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct DocsPreviewArguments {
+    #[command(flatten)]
+    pub(crate) subject: DocsSubject,
+    /// The address in the pages: <namespace>/<type> for a provider, <namespace>/<name>/<system> for a module. By
+    /// default it has the name of the directory
+    #[arg(long, value_parser = package, conflicts_with = "provider_type")]
+    pub(crate) address: Option<Package>,
+    /// The port of the local server; 0 selects a free one
+    #[arg(long, default_value_t = 8090)]
+    pub(crate) port: u16,
+}
+
+impl DocsPreviewArguments {
+    /// Returns the arguments with the type of the provider that the address names.
+    pub(crate) fn with_type_of_address(mut self) -> Self {
+        let provider = match &self.address {
+            Some(Package::Provider(address)) => Some(address),
+            Some(Package::Mirrored(address)) => Some(&address.provider),
+            Some(Package::Module(_)) | None => None,
+        };
+        if let Some(address) = provider {
+            self.subject.provider_type = Some(address.provider_type.clone());
+        }
+        self
+    }
+}
+
+fn package(text: &str) -> Result<Package, String> {
+    let shape = || {
+        let hint = hint_of_source(text);
+        format!(
+            "it must be <namespace>/<type>, <namespace>/<name>/<system> or <hostname>/<namespace>/<type>{hint}"
+        )
+    };
+    Package::parse_address(text).ok_or_else(shape)
+}
 
 /// Time for which a connection may be idle: browsers open some in advance.
 const IDLE: Duration = Duration::from_secs(30);

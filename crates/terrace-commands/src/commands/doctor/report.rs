@@ -4,18 +4,31 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::check::Made;
-use super::engine::Counts;
-use super::outcome::{Group, Status};
+use super::Made;
+use super::finding::Status;
+use super::table::GROUPS;
 use crate::error::Exit;
 use crate::output::{Mark, Screen, plural};
 
-/// The page that explains every check.
-const PAGE: &str = "docs/doctor.md";
-
-/// Returns the address of the section about a check.
+/// Returns the command that explains a check.
 fn link(id: &str) -> String {
-    format!("{PAGE}#{}", id.to_ascii_lowercase())
+    format!("terrace doctor --explain {id}")
+}
+
+/// Returns the checks of each group that has some, with its letter and heading.
+fn groups(made: &[Made]) -> Vec<(&'static str, &'static str, Vec<&Made>)> {
+    let checks = |letter: &str| -> Vec<&Made> {
+        let of_group = made.iter().filter(|it| it.check.group() == letter);
+        of_group.collect()
+    };
+    let groups = GROUPS
+        .iter()
+        .map(|(letter, title)| (*letter, *title, checks(letter)));
+    groups.filter(|(.., checks)| !checks.is_empty()).collect()
+}
+
+fn count(made: &[Made], status: Status) -> usize {
+    made.iter().filter(|it| it.finding.status == status).count()
 }
 
 /// Returns the result for people: a line for each check, and what to do about each problem.
@@ -24,42 +37,38 @@ pub(super) fn screen(subject: &str, made: &[Made], took: Duration) -> Screen {
     screen.text(subject);
     let titles = made.iter().map(|made| made.check.title.chars().count());
     let columns = titles.max().unwrap_or_default();
-    for group in Group::ALL {
-        let of_group: Vec<&Made> = made.iter().filter(|it| it.check.group == group).collect();
-        if !of_group.is_empty() {
-            screen.title(group.title());
-        }
-        for Made { check, outcome, .. } in of_group {
-            let note = match outcome.is_problem() {
-                true => "",
-                false => &outcome.observed,
-            };
-            let text = (check.title, columns);
-            screen.check(mark(outcome.status), check.id, text, note);
-            if outcome.is_problem() {
+    for (_, title, checks) in groups(made) {
+        screen.title(title);
+        for Made { check, finding, .. } in checks {
+            let is_problem = finding.is_problem();
+            let note = if is_problem { "" } else { &finding.observed };
+            let mark = mark(finding.status);
+            screen.check(mark, check.id, (check.title, columns), note);
+            if is_problem {
                 screen.details(&[
-                    ("found", &outcome.observed),
-                    ("cause", &outcome.cause),
-                    ("fix", &outcome.fix),
+                    ("found", &finding.observed),
+                    ("cause", &finding.cause),
+                    ("fix", &finding.fix),
                     ("more", &link(check.id)),
                 ]);
             }
         }
     }
-    let worst = made.iter().map(|made| made.outcome.status);
+    let worst = made.iter().map(|made| made.finding.status);
     let worst = worst.filter(|status| *status != Status::Skip).max();
-    let seconds = took.as_secs_f64();
-    let summary = format!("{} in {seconds:.1} s", counted(&Counts::of(made)));
+    let summary = format!("{} in {:.1} s", counted(made), took.as_secs_f64());
     screen.summary(mark(worst.unwrap_or(Status::Skip)), &summary);
     screen
 }
 
-fn counted(counts: &Counts) -> String {
+fn counted(made: &[Made]) -> String {
+    let [failed, warned, skipped] =
+        [Status::Fail, Status::Warn, Status::Skip].map(|status| count(made, status));
     let parts = [
-        (counts.failed > 0).then(|| format!("{} failed", counts.failed)),
-        (counts.warned > 0).then(|| plural(counts.warned, "warning")),
-        Some(format!("{} passed", counts.passed)),
-        (counts.skipped > 0).then(|| format!("{} skipped", counts.skipped)),
+        (failed > 0).then(|| format!("{failed} failed")),
+        (warned > 0).then(|| plural(warned, "warning")),
+        Some(format!("{} passed", count(made, Status::Pass))),
+        (skipped > 0).then(|| format!("{skipped} skipped")),
     ];
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
@@ -75,62 +84,53 @@ fn mark(status: Status) -> Mark {
 
 /// Returns the result for programs: the shape of `linkerd check`, with more members.
 pub(super) fn document(url: Option<&str>, made: &[Made], exit: Exit) -> Value {
-    let category = |group: Group| {
-        let of_group = made.iter().filter(|made| made.check.group == group);
-        let checks: Vec<Value> = of_group.map(check).collect();
-        (!checks.is_empty()).then(
-            || json!({ "categoryName": group.title(), "group": group.letter(), "checks": checks }),
-        )
-    };
-    let categories: Vec<Value> = Group::ALL.into_iter().filter_map(category).collect();
-    let counts = Counts::of(made);
-    json!({
-        "success": !matches!(exit, Exit::Rejected | Exit::Unavailable),
-        "status": status(exit),
-        "exit_code": exit.code(),
-        "url": url,
-        "passed": counts.passed,
-        "warned": counts.warned,
-        "failed": counts.failed,
-        "skipped": counts.skipped,
-        "categories": categories,
-    })
-}
-
-/// Returns the `status` of the document, as other commands have it.
-fn status(exit: Exit) -> &'static str {
-    match exit {
+    let categories = groups(made).into_iter().map(|(letter, title, checks)| {
+        let checks: Vec<Value> = checks.into_iter().map(check).collect();
+        json!({ "categoryName": title, "group": letter, "checks": checks })
+    });
+    let status = match exit {
         Exit::Success => "ok",
         Exit::Unavailable => "unavailable",
         Exit::Rejected => "refused",
         _ => "warnings",
-    }
+    };
+    json!({
+        "success": !matches!(exit, Exit::Rejected | Exit::Unavailable),
+        "status": status,
+        "exit_code": exit.code(),
+        "url": url,
+        "passed": count(made, Status::Pass),
+        "warned": count(made, Status::Warn),
+        "failed": count(made, Status::Fail),
+        "skipped": count(made, Status::Skip),
+        "categories": categories.collect::<Vec<_>>(),
+    })
 }
 
 fn check(made: &Made) -> Value {
     let Made {
         check,
-        outcome,
+        finding,
         took,
     } = made;
-    let result = match outcome.status {
-        Status::Pass => "success",
-        Status::Skip => "skipped",
-        Status::Warn => "warning",
-        Status::Fail => "error",
+    let (result, status) = match finding.status {
+        Status::Pass => ("success", "pass"),
+        Status::Skip => ("skipped", "skip"),
+        Status::Warn => ("warning", "warn"),
+        Status::Fail => ("error", "fail"),
     };
     let mut document = json!({
         "id": check.id,
         "description": check.title,
         "result": result,
-        "status": outcome.status.word(),
-        "observed": outcome.observed,
+        "status": status,
+        "observed": finding.observed,
         "ms": u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
     });
-    if let (true, Value::Object(members)) = (outcome.is_problem(), &mut document) {
+    if let (true, Value::Object(members)) = (finding.is_problem(), &mut document) {
         members.insert("hint".to_owned(), json!(link(check.id)));
-        members.insert("error".to_owned(), json!(outcome.cause));
-        members.insert("fix".to_owned(), json!(outcome.fix));
+        members.insert("error".to_owned(), json!(finding.cause));
+        members.insert("fix".to_owned(), json!(finding.fix));
     }
     document
 }

@@ -1,83 +1,147 @@
-//! Every check, in the order of the output. docs/doctor.md has a section for each.
+//! Every check, in the order of the output.
 
-use super::check::Run::{Local, Remote};
-use super::check::{Check, Run};
-use super::outcome::Group;
-use super::{
-    access, admin, clocks, discovery, downloads, edge, local, modules, oci, providers, transport,
-};
+use super::finding::Judged;
+use super::target::Target;
+use super::{access, connection, downloads, local, packages, stated};
+use crate::credentials::ClientConfiguration;
+use crate::error::Failure;
 
-const fn check(id: &'static str, group: Group, title: &'static str, run: Run) -> Check {
-    Check {
-        id,
-        group,
-        title,
-        run,
+/// The function of a check.
+#[derive(Clone, Copy)]
+pub(super) enum Run {
+    /// Looks at this machine, and perhaps at its settings for the registry.
+    Local(fn(&ClientConfiguration, Option<&Target>) -> Judged),
+    /// Looks at the registry.
+    Remote(fn(&Target) -> Judged),
+}
+
+use Run::{Local, Remote};
+
+/// A check.
+pub(super) struct Check {
+    /// The letter of a group and a number. It never changes, and no other check gets it after the check is removed.
+    pub(super) id: &'static str,
+    /// The statement that is true if the check passes.
+    pub(super) title: &'static str,
+    pub(super) run: Run,
+}
+
+impl Check {
+    /// Returns the letter of its group.
+    pub(super) fn group(&self) -> &'static str {
+        self.id.get(..1).unwrap_or_default()
+    }
+
+    fn is_named(&self, name: &str) -> bool {
+        [self.id, self.group()]
+            .iter()
+            .any(|it| it.eq_ignore_ascii_case(name))
     }
 }
 
+/// The groups of checks: the letter that their IDs begin with, and the heading.
+pub(super) const GROUPS: [(&str, &str); 12] = [
+    ("L", "This machine"),
+    ("T", "Connection"),
+    ("S", "Discovery"),
+    ("C", "Clocks"),
+    ("A", "Access"),
+    ("P", "Providers"),
+    ("M", "Modules"),
+    ("D", "Downloads"),
+    ("W", "Edge"),
+    ("R", "Configuration and storage"),
+    ("K", "Indices"),
+    ("U", "Other services"),
+];
+
+const fn check(id: &'static str, title: &'static str, run: Run) -> Check {
+    Check { id, title, run }
+}
+
 /// The checks. A title is at most 50 characters long, so that it fits a narrow terminal.
+/// `docs/troubleshooting.md` has a row for each, and `explain.rs` its explanation.
 #[rustfmt::skip]
 pub(super) const CHECKS: &[Check] = &[
-    check("L1", Group::Local, "client configuration is valid", Local(local::files)),
-    check("L2", Group::Local, "TF_TOKEN_ variables name their hosts", Local(local::variables)),
-    check("L3", Group::Local, "stored tokens are read", Local(local::stored_tokens)),
-    check("L5", Group::Local, "network mirrors have valid URLs", Local(local::mirrors)),
-    check("L7", Group::Local, ".netrc does not change requests", Local(local::netrc)),
-    check("L8", Group::Local, "proxy settings are valid", Local(local::proxies)),
-    check("L9", Group::Local, "certificate authorities are known", Local(local::certificates)),
+    check("L1", "client configuration is valid", Local(local::files)),
+    check("L2", "TF_TOKEN_ variables name their hosts", Local(local::variables)),
+    check("L5", "network mirrors have valid URLs", Local(local::mirrors)),
+    check("L7", ".netrc does not change requests", Local(local::netrc)),
+    check("L8", "host blocks have a mirror for providers", Local(local::hosts)),
+    check("L9", "host blocks replace no other service in use", Local(local::signed_in_hosts)),
 
-    check("T1", Group::Transport, "the registry can be reached", Remote(transport::reaches)),
-    check("T2", Group::Transport, "its certificate is trusted", Remote(transport::trusts)),
+    check("T1", "the registry can be reached", Remote(connection::reaches)),
+    check("S1", "discovery names the services", Remote(connection::discovers)),
+    check("C1", "the registry's clock agrees", Remote(connection::registry_clock)),
+    check("C2", "the storage's clock agrees", Remote(connection::storage_clock)),
 
-    check("S1", Group::Discovery, "discovery answers at this host", Remote(discovery::answers)),
-    check("S2", Group::Discovery, "discovery is JSON", Remote(discovery::is_json)),
-    check("S3", Group::Discovery, "services are named", Remote(discovery::names_services)),
-    check("S4", Group::Discovery, "services can be reached by clients", Remote(discovery::names_itself)),
+    check("A1", "writes need a token", Remote(Target::refuses_writes)),
+    check("A3", "terraform login is usable", Remote(access::offers_sign_in)),
+    check("A4", "the token is valid", Remote(access::describes_token)),
 
-    check("C1", Group::Clocks, "the registry's clock agrees", Remote(clocks::of_registry)),
-    check("C2", Group::Clocks, "the storage's clock agrees", Remote(clocks::of_storage)),
+    check("P1", "versions are listed", Remote(packages::lists_provider)),
+    check("P2", "a package is signed and complete", Remote(packages::delivers)),
+    check("P3", "clients accept its key without warnings", Remote(packages::suits_all_clients)),
+    check("P4", "a missing provider is 404", Remote(packages::misses_provider)),
+    check("M1", "versions are listed", Remote(packages::lists_module)),
+    check("M2", "a module has a location", Remote(packages::locates)),
+    check("M3", "a missing module is 404", Remote(packages::misses_module)),
 
-    check("A1", Group::Access, "writes need a token", Remote(access::refuses_writes)),
-    check("A2", Group::Access, "private packages are hidden", Remote(access::hides)),
-    check("A3", Group::Access, "terraform login is usable", Remote(access::offers_sign_in)),
-    check("A4", Group::Access, "the token is valid", Remote(access::describes_token)),
+    check("D1", "archives need no token", Remote(downloads::opens)),
+    check("D2", "HEAD states the true length", Remote(downloads::answers_head)),
+    check("D3", "archives arrive unchanged", Remote(downloads::keeps_bytes)),
+    check("W1", "all user agents are treated alike", Remote(connection::treats_agents_alike)),
 
-    check("P1", Group::Providers, "versions are listed", Remote(providers::lists)),
-    check("P2", Group::Providers, "a package is signed and complete", Remote(providers::delivers)),
-    check("P3", Group::Providers, "clients accept its key without warnings", Remote(providers::suits_all_clients)),
-    check("P4", Group::Providers, "a missing provider is 404", Remote(providers::misses)),
-
-    check("M1", Group::Modules, "versions are listed", Remote(modules::lists)),
-    check("M2", Group::Modules, "a module has a location", Remote(modules::locates)),
-    check("M3", Group::Modules, "a missing module is 404", Remote(modules::misses)),
-
-    check("O1", Group::Oci, "OCI clients are answered", Remote(oci::answers)),
-    check("O2", Group::Oci, "a provider has a manifest", Remote(oci::has_manifest)),
-
-    check("D1", Group::Downloads, "archives need no token", Remote(downloads::opens)),
-    check("D2", Group::Downloads, "HEAD states the true length", Remote(downloads::answers_head)),
-    check("D3", Group::Downloads, "archives arrive unchanged", Remote(downloads::keeps_bytes)),
-    check("D4", Group::Downloads, "archives can be unpacked", Remote(downloads::unpacks)),
-
-    check("W1", Group::Edge, "all user agents are treated alike", Remote(edge::treats_agents_alike)),
-
-    check("R1", Group::Storage, "the registry checks itself", Remote(admin::answers)),
-    check("R2", Group::Storage, "settings are valid", Remote(admin::has_valid_settings)),
-    check("R3", Group::Storage, "settings are safe", Remote(admin::has_safe_settings)),
-    check("R4", Group::Storage, "URLs of archives can be signed", Remote(admin::signs_urls)),
-
-    check("K1", Group::Indices, "storage answers", Remote(admin::is_healthy)),
-    check("K2", Group::Indices, "the periodic repair runs", Remote(admin::repairs)),
-    check("K3", Group::Indices, "indices agree with the facts", Remote(admin::agree)),
-    check("K4", Group::Indices, "the audit log is complete", Remote(admin::has_whole_log)),
-    check("K5", Group::Indices, "the second bucket has everything", Remote(admin::has_copy)),
-
-    check("U1", Group::Upstream, "pulled registries answer", Remote(admin::reaches_origins)),
-    check("U2", Group::Upstream, "issuers of tokens answer", Remote(admin::reaches_issuers)),
-
-    check("V1", Group::Versions, "registry and command are of one version", Remote(admin::is_of_same_version)),
+    check("R1", "the registry checks itself", Remote(stated::answers)),
+    check("R3", "settings are safe", Remote(stated::has_safe_settings)),
+    check("R4", "URLs of archives can be signed", Remote(stated::signs_urls)),
+    check("K1", "storage answers", Remote(stated::is_healthy)),
+    check("K2", "the periodic repair runs", Remote(stated::repairs)),
+    check("K3", "indices agree with the facts", Remote(stated::agree)),
+    check("K5", "the second bucket has everything", Remote(stated::has_copy)),
+    check("U1", "pulled registries answer", Remote(stated::reaches_origins)),
+    check("U2", "issuers of tokens answer", Remote(stated::reaches_issuers)),
 ];
+
+/// Returns the checks that `--only` and `--skip` leave, in the order of the table.
+///
+/// # Errors
+/// A name that is neither the ID of a check nor the letter of a group, or a selection without checks.
+pub(super) fn selected(only: &[String], skip: &[String]) -> Result<Vec<&'static Check>, Failure> {
+    for (option, names) in [("--only", only), ("--skip", skip)] {
+        for name in names.iter().map(|it| it.trim()) {
+            if !CHECKS.iter().any(|check| check.is_named(name)) {
+                return Err(unknown(option, name));
+            }
+        }
+    }
+    let names = |names: &[String], check: &Check| names.iter().any(|it| check.is_named(it.trim()));
+    let is_selected =
+        |check: &&Check| (only.is_empty() || names(only, check)) && !names(skip, check);
+    let selected: Vec<&'static Check> = CHECKS.iter().filter(is_selected).collect();
+    match selected.is_empty() {
+        true => Err(Failure::Usage(
+            "--only and --skip leave no check: name other checks".to_owned(),
+        )),
+        false => Ok(selected),
+    }
+}
+
+fn unknown(option: &str, name: &str) -> Failure {
+    let group = name.get(..1).unwrap_or_default();
+    let of_group = CHECKS
+        .iter()
+        .filter(|check| check.group().eq_ignore_ascii_case(group));
+    let known: Vec<&str> = match of_group.map(|check| check.id).collect::<Vec<_>>() {
+        ids if ids.is_empty() => GROUPS.iter().map(|(letter, _)| *letter).collect(),
+        ids => ids,
+    };
+    let name: String = name.chars().take(20).collect();
+    let known = known.join(", ");
+    Failure::Usage(format!(
+        "{option}: {name:?} is not a check: write some of {known}"
+    ))
+}
 
 #[cfg(test)]
 mod tests {
@@ -85,69 +149,40 @@ mod tests {
 
     use super::*;
 
-    /// The most characters of a title that fit 60 columns beside its mark and ID.
-    const TITLE_CHARS: usize = 50;
-
     #[test]
-    fn ids_are_unique_and_begin_with_the_letter_of_their_group() {
+    fn ids_are_unique_of_a_group_and_described_on_the_page() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/troubleshooting.md");
+        let page = std::fs::read_to_string(path).unwrap();
         let mut ids = BTreeSet::new();
-        for check in CHECKS {
-            let number = check.id.strip_prefix(check.group.letter()).unwrap();
-            assert!(number.parse::<u32>().is_ok(), "{}", check.id);
-            assert!(ids.insert(check.id), "{}", check.id);
-            assert!(check.title.chars().count() <= TITLE_CHARS, "{}", check.id);
+        for Check { id, title, .. } in CHECKS {
+            assert!(ids.insert(id), "{id}");
+            assert!(title.chars().count() <= 50, "{id}");
+            let row = format!("| {id} | {title} |\n");
+            assert!(page.contains(&row), "{row}");
         }
-        for group in Group::ALL {
-            assert!(
-                CHECKS.iter().any(|it| it.group == group),
-                "{}",
-                group.letter()
-            );
-        }
-    }
-
-    fn page(name: &str) -> String {
-        let path = format!("{}/../../docs/{name}", env!("CARGO_MANIFEST_DIR"));
-        std::fs::read_to_string(path).unwrap()
+        let (_, rows) = page.split_once("| ID | passes if |\n|---|---|\n").unwrap();
+        assert_eq!(rows.lines().count(), CHECKS.len());
+        let groups: BTreeSet<&str> = CHECKS.iter().map(Check::group).collect();
+        assert_eq!(groups, GROUPS.iter().map(|(letter, _)| *letter).collect());
     }
 
     #[test]
-    fn every_id_has_a_section_and_every_section_an_id() {
-        let page = page("doctor.md");
-        let sections: Vec<&str> = page.split("\n### ").skip(1).collect();
-        let described = sections.iter().map(|it| it.lines().next().unwrap());
-        let ids = CHECKS.iter().map(|check| check.id);
-        assert_eq!(described.collect::<Vec<_>>(), ids.collect::<Vec<_>>());
-        for (check, section) in CHECKS.iter().zip(sections) {
-            let id = check.id;
-            assert!(section.contains(&format!("\n*{}*\n", check.title)), "{id}");
-            for part in ["**Symptom:** ", "**Cause:** ", "**Fix:** "] {
-                assert!(section.contains(part), "{id}: {part}");
-            }
+    fn checks_and_groups_are_selected_and_others_refused() {
+        let ids = |only: &[&str], skip: &[&str]| {
+            let [only, skip] =
+                [only, skip].map(|it| it.iter().map(|it| (*it).to_owned()).collect());
+            let only: Vec<String> = only;
+            let selected = selected(&only, &skip).map_err(|failure| failure.to_string());
+            selected.map(|it| it.iter().map(|it| it.id).collect::<Vec<_>>().join(" "))
+        };
+        assert_eq!(ids(&["m", "W1"], &["M2"]).unwrap(), "M1 M3 W1");
+        for (only, skip, part) in [
+            ("M9", "L", "M1, M2"),
+            ("X", "L", "L, T, S"),
+            ("L1", "L", "no check"),
+        ] {
+            let error = ids(&[only], &[skip]).unwrap_err();
+            assert!(error.contains(part), "{error}");
         }
-    }
-
-    #[test]
-    fn every_row_of_the_troubleshooting_names_a_check_or_why_none_finds_it() {
-        let page = page("troubleshooting.md");
-        let rows = page
-            .lines()
-            .filter(|line| line.starts_with("| ") && !line.starts_with("| symptom"));
-        let mut count = 0;
-        for row in rows {
-            count += 1;
-            let cell = row.trim_end_matches(" |").rsplit_once(" | ").unwrap().1;
-            if let Some(reason) = cell.strip_prefix("no: ") {
-                assert!(reason.len() > 10, "{row}");
-                continue;
-            }
-            for link in cell.split(", ") {
-                let (id, anchor) = link.split_once("](").unwrap_or_else(|| panic!("{row}"));
-                let id = id.strip_prefix('[').unwrap();
-                assert!(CHECKS.iter().any(|check| check.id == id), "{row}");
-                assert_eq!(anchor, format!("doctor.md#{})", id.to_lowercase()), "{row}");
-            }
-        }
-        assert!(count > 60, "{count}");
     }
 }

@@ -10,9 +10,8 @@ use terrace_core::model::status::{KeyState, KeyStatus};
 use terrace_openpgp::{KeyId, OpenPgpError, SigningKey, key_text, parse_signing_keys};
 
 use super::report::document;
-use crate::args::RegistryArguments;
 use crate::clock;
-use crate::commands::connection::connect;
+use crate::commands::connection::Session;
 use crate::error::Failure;
 use crate::output::Output;
 
@@ -20,12 +19,8 @@ use crate::output::Output;
 const SECRET: &str = "this is a SECRET key. Nothing was sent: send the public key that `gpg --armor --export KEYID` prints";
 
 /// Allows the keys in a file to sign for a namespace.
-pub(super) fn run(
-    namespace: &Namespace,
-    file: &Path,
-    registry: &RegistryArguments,
-    output: &Output,
-) -> Result<(), Failure> {
+pub(super) fn run(namespace: &Namespace, file: &Path, session: Session<'_>) -> Result<(), Failure> {
+    let output = session.output;
     let refused = |reason: &dyn ToString| {
         Failure::refused(format!("{}: {}", file.display(), reason.to_string()))
     };
@@ -37,7 +32,7 @@ pub(super) fn run(
         OpenPgpError::SecretKey => refused(&SECRET),
         error => refused(&error),
     })?;
-    let client = connect(registry, output)?;
+    let client = session.connect()?;
     let before = client.keys(namespace)?;
     let stored = client.add_keys(namespace, &text)?;
     let added: Vec<KeyId> = keys.iter().map(SigningKey::key_id).collect();

@@ -3,6 +3,7 @@
 use terrace_core::api::admin::{PresentedToken, SigningKeysDocument};
 use terrace_core::model::name::Namespace;
 
+use crate::commands::admin::stored::each_page;
 use crate::error::Failure;
 use crate::registry::client::Client;
 
@@ -11,14 +12,13 @@ const KEYS: &str = "keys/";
 
 /// Passes the keys of every namespace to `take`, and the storage keys of damaged documents to `is_damaged`. Only the scopes
 /// admin and backup suffice.
-pub(in crate::commands) fn each_namespace(
+pub(crate) fn each_namespace(
     client: &Client<'_>,
     mut take: impl FnMut(Namespace, SigningKeysDocument),
     mut is_damaged: impl FnMut(&str),
 ) -> Result<(), Failure> {
-    let mut after = None;
-    loop {
-        let page = client.facts(KEYS, after.as_deref())?;
+    each_page(|after| {
+        let page = client.facts(KEYS, after)?;
         for key in &page.unreadable {
             is_damaged(key);
         }
@@ -30,17 +30,12 @@ pub(in crate::commands) fn each_namespace(
             let keys = serde_json::from_str(&fact.document).map_err(|_| malformed())?;
             take(namespace.ok_or_else(malformed)?, keys);
         }
-        match page.next {
-            Some(next) if after.as_ref() != Some(&next) => after = Some(next),
-            _ => return Ok(()),
-        }
-    }
+        Ok(page.next)
+    })
 }
 
 /// Returns the namespaces that a token administers by name.
-pub(in crate::commands) fn administered_by(
-    caller: &PresentedToken,
-) -> impl Iterator<Item = Namespace> {
+pub(crate) fn administered_by(caller: &PresentedToken) -> impl Iterator<Item = Namespace> {
     let scopes = caller.scopes.iter();
     scopes.filter_map(|scope| scope.strip_prefix("admin:")?.parse().ok())
 }

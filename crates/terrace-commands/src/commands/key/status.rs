@@ -1,106 +1,90 @@
 //! `terrace key retire`, `revoke` and `restore`.
 
+use clap::Args;
 use serde_json::{Value, json};
-use terrace_core::api::admin::{SigningKeysDocument, StatusBody};
+use terrace_core::api::admin::{KeyChangeAnswer, SigningKeysDocument, StatusBody};
+use terrace_core::api::endpoint::SIGNING_KEY;
 use terrace_core::model::name::Namespace;
 use terrace_core::model::status::{KeyState, Reason};
 use terrace_openpgp::KeyId;
 
 use super::everywhere::{administered_by, each_namespace};
 use super::report::document;
-use crate::args::{KeyStatusArguments, RegistryArguments};
-use crate::commands::connection::connect;
+use crate::commands::connection::Session;
 use crate::error::Failure;
 use crate::output::Output;
-use crate::registry::client::Client;
+use crate::registry::client::{Call, Client};
+
+#[derive(Debug, Args)]
+pub(crate) struct KeyStatusArguments {
+    /// The namespace of the key
+    pub(crate) namespace: Namespace,
+    /// The ID of the key: 16 hexadecimal digits, as in `terrace key list`
+    pub(crate) key_id: KeyId,
+    /// The reason: one line, which users and publishers read
+    #[arg(long)]
+    pub(crate) reason: Reason,
+}
 
 /// Rejects new versions that a key signed.
-pub(super) fn retire(
-    arguments: &KeyStatusArguments,
-    registry: &RegistryArguments,
-    output: &Output,
-) -> Result<(), Failure> {
-    change(arguments, "retired", retired, registry, output)
+pub(super) fn retire(arguments: &KeyStatusArguments, session: Session<'_>) -> Result<(), Failure> {
+    change(arguments, "retired", retired, session)
 }
 
 /// Makes a key active again.
-pub(super) fn restore(
-    arguments: &KeyStatusArguments,
-    registry: &RegistryArguments,
-    output: &Output,
-) -> Result<(), Failure> {
-    change(arguments, "active", restored, registry, output)
-}
-
-/// A change of the status of a key, for the message about it.
-struct Changed<'a> {
-    key_id: KeyId,
-    namespace: &'a Namespace,
-    reason: &'a Reason,
-    before: Option<KeyState>,
-    /// Whether the key is among those of the namespace.
-    is_listed: bool,
+pub(super) fn restore(arguments: &KeyStatusArguments, session: Session<'_>) -> Result<(), Failure> {
+    change(arguments, "active", restored, session)
 }
 
 fn change(
     arguments: &KeyStatusArguments,
     status: &str,
-    text: fn(&Changed<'_>, &Output) -> String,
-    registry: &RegistryArguments,
-    output: &Output,
+    text: fn(&KeyStatusArguments, Option<KeyState>) -> String,
+    session: Session<'_>,
 ) -> Result<(), Failure> {
+    let output = session.output;
     let (namespace, key_id) = (&arguments.namespace, arguments.key_id);
-    let client = connect(registry, output)?;
+    let client = session.connect()?;
     let before = state(&client.keys(namespace)?, key_id);
     let keys = set(arguments, namespace, status, &client, output)?;
-    let changed = Changed {
-        key_id,
-        namespace,
-        reason: &arguments.reason,
-        before,
-        is_listed: has(&keys, key_id),
-    };
-    output.result(&[text(&changed, output)], &document(namespace, &keys));
+    let mut text = text(arguments, before);
+    if !has(&keys, key_id) {
+        let add = output.command(format_args!("key add {namespace} FILE"));
+        text.push_str(&format!(
+            ". It is not among the keys of {namespace}, so it may sign no new versions; to allow that: {add}"
+        ));
+    }
+    output.result(&[text], &document(namespace, &keys));
     Ok(())
 }
 
-fn retired(changed: &Changed<'_>, _: &Output) -> String {
-    let holds = match changed.before {
-        Some(KeyState::Revoked) => {
-            "it may sign no new versions, and those that it signed can be installed again"
-        }
-        Some(KeyState::Retired) | None => {
-            "it may sign no new versions, and those that it signed stay"
-        }
+fn retired(arguments: &KeyStatusArguments, before: Option<KeyState>) -> String {
+    let signed = match before {
+        Some(KeyState::Revoked) => "those that it signed can be installed again",
+        Some(KeyState::Retired) | None => "those that it signed stay",
     };
+    let KeyStatusArguments {
+        namespace,
+        key_id,
+        reason,
+    } = arguments;
     format!(
-        "{} is retired for {}: {holds} ({})",
-        changed.key_id, changed.namespace, changed.reason
+        "{key_id} is retired for {namespace}: it may sign no new versions, and {signed} ({reason})"
     )
 }
 
-fn restored(changed: &Changed<'_>, output: &Output) -> String {
-    let (key_id, namespace, before) = (changed.key_id, changed.namespace, changed.before);
-    let versions = match before {
-        Some(KeyState::Revoked) => {
-            "versions that it signed can be installed again, unless they are revoked themselves"
-        }
-        Some(KeyState::Retired) | None => "versions that it signed stay published",
-    };
-    match (changed.is_listed, before) {
-        (true, None) => format!("{key_id} was already active for {namespace}"),
-        (true, Some(_)) => {
-            format!(
-                "{key_id} is active again for {namespace}: it may sign new versions, and {versions}"
-            )
-        }
-        (false, _) => {
-            let was = before.map_or("retired or revoked".to_owned(), |state| state.to_string());
-            let add = output.command(format_args!("key add {namespace} FILE"));
-            format!(
-                "{key_id} is no longer {was} for {namespace}: {versions}. It is not among the keys of {namespace}, so it \
-                 may sign no new versions; to allow that: {add}"
-            )
+fn restored(arguments: &KeyStatusArguments, before: Option<KeyState>) -> String {
+    let (namespace, key_id) = (&arguments.namespace, arguments.key_id);
+    match before {
+        None => format!("{key_id} was already active for {namespace}"),
+        Some(before) => {
+            let versions = match before {
+                KeyState::Revoked => {
+                    "versions that it signed can be installed again, unless they are revoked themselves"
+                }
+                KeyState::Retired => "versions that it signed stay published",
+            };
+            format!("{key_id} is no longer {before} for {namespace}: {versions}")
         }
     }
 }
@@ -109,11 +93,11 @@ fn restored(changed: &Changed<'_>, output: &Output) -> String {
 pub(super) fn revoke(
     arguments: &KeyStatusArguments,
     is_everywhere: bool,
-    registry: &RegistryArguments,
-    output: &Output,
+    session: Session<'_>,
 ) -> Result<(), Failure> {
+    let output = session.output;
     let (namespace, key_id) = (&arguments.namespace, arguments.key_id);
-    let client = connect(registry, output)?;
+    let client = session.connect()?;
     let keys = set(arguments, namespace, "revoked", &client, output);
     let keys = keys.map_err(|failure| with_hint(failure, namespace, output))?;
     output.progress(&format!("{key_id} is revoked for {namespace}"));
@@ -121,9 +105,27 @@ pub(super) fn revoke(
         revoked: vec![namespace.clone()],
         ..Revocation::default()
     };
-    match is_everywhere {
-        true => revocation.elsewhere(arguments, &client, output),
-        false => revocation.left = others_or_warning(arguments, &client, output)?,
+    match (others(arguments, &client, output), is_everywhere) {
+        (Ok(others), true) => revocation.elsewhere(others, arguments, &client, output),
+        (Ok(others), false) => revocation.left = others,
+        (Err(failure), true) => {
+            let is_delegate = matches!(failure, Failure::NotAllowed(_));
+            let reason = format!("other namespaces may have {key_id}, and cannot be listed: {failure}");
+            revocation.failures.push((failure, reason));
+            if is_delegate {
+                match administered(arguments, &client) {
+                    Ok(others) => revocation.elsewhere(others, arguments, &client, output),
+                    Err(failure) => {
+                        let reason = failure.to_string();
+                        revocation.failures.push((failure, reason));
+                    }
+                }
+            }
+        }
+        (Err(Failure::NotAllowed(_)), false) => output.warning(
+            "whether other namespaces have this key is visible only with the scope admin or backup: ask the operator of the registry",
+        ),
+        (Err(failure), false) => return Err(failure),
     }
     revocation.tell(arguments, document(namespace, &keys), output)
 }
@@ -140,24 +142,14 @@ struct Revocation {
 
 impl Revocation {
     /// Revokes the key in the other namespaces that have it. A failure in one of them does not stop the others.
-    fn elsewhere(&mut self, arguments: &KeyStatusArguments, client: &Client<'_>, output: &Output) {
+    fn elsewhere(
+        &mut self,
+        others: Vec<Namespace>,
+        arguments: &KeyStatusArguments,
+        client: &Client<'_>,
+        output: &Output,
+    ) {
         let key_id = arguments.key_id;
-        let others = match others(arguments, client, output) {
-            Ok(others) => others,
-            Err(failure @ Failure::NotAllowed(_)) => {
-                let reason = format!(
-                    "{key_id} may still be active in namespaces that this token does not administer: which of them have \
-                     the key is visible only with the scope admin or backup; ask the operator of the registry to run {}",
-                    again(arguments, output)
-                );
-                self.failures.push((failure, reason));
-                match administered(arguments, client) {
-                    Ok(others) => others,
-                    Err(failure) => return self.unknown(key_id, failure),
-                }
-            }
-            Err(failure) => return self.unknown(key_id, failure),
-        };
         for other in others {
             match set(arguments, &other, "revoked", client, output) {
                 Ok(_) => {
@@ -171,12 +163,6 @@ impl Revocation {
                 }
             }
         }
-    }
-
-    /// Records that the other namespaces with the key are not known.
-    fn unknown(&mut self, key_id: KeyId, failure: Failure) {
-        let reason = format!("other namespaces may have {key_id}, and cannot be listed: {failure}");
-        self.failures.push((failure, reason));
     }
 
     fn tell(
@@ -194,7 +180,10 @@ impl Revocation {
             output.warning(&format!(
                 "{key_id} is not revoked for other namespaces that have it: {}; to revoke it for them, too: {}",
                 left.join(", "),
-                again(arguments, output)
+                output.command(format_args!(
+                    "key revoke {} {key_id} --everywhere --reason REASON",
+                    arguments.namespace
+                ))
             ));
         }
         let text = format!(
@@ -213,48 +202,6 @@ impl Revocation {
     }
 }
 
-/// Returns the command that revokes the key everywhere.
-fn again(arguments: &KeyStatusArguments, output: &Output) -> String {
-    let (namespace, key_id) = (&arguments.namespace, arguments.key_id);
-    output.command(format_args!(
-        "key revoke {namespace} {key_id} --everywhere --reason REASON"
-    ))
-}
-
-/// Returns the other namespaces that have the key, and warns if the token does not suffice to find them.
-fn others_or_warning(
-    arguments: &KeyStatusArguments,
-    client: &Client<'_>,
-    output: &Output,
-) -> Result<Vec<Namespace>, Failure> {
-    match others(arguments, client, output) {
-        Err(Failure::NotAllowed(_)) => {
-            output.warning(
-                "whether other namespaces have this key is visible only with the scope admin or backup: ask the operator of the registry",
-            );
-            Ok(Vec::new())
-        }
-        others => others,
-    }
-}
-
-/// Returns the other namespaces that the token administers and that have the key, unless it is revoked for them.
-fn administered(
-    arguments: &KeyStatusArguments,
-    client: &Client<'_>,
-) -> Result<Vec<Namespace>, Failure> {
-    let mut found = Vec::new();
-    let caller = client.presented_token()?;
-    for namespace in administered_by(&caller).filter(|it| *it != arguments.namespace) {
-        let keys = client.keys(&namespace)?;
-        let is_revoked = state(&keys, arguments.key_id) == Some(KeyState::Revoked);
-        if has(&keys, arguments.key_id) && !is_revoked {
-            found.push(namespace);
-        }
-    }
-    Ok(found)
-}
-
 /// Sets the status of a key. The registry updates some of the affected releases for each request, and returns
 /// the cursor of the next one.
 fn set(
@@ -270,7 +217,11 @@ fn set(
     };
     let mut after = None;
     loop {
-        let answer = client.set_key_status(namespace, arguments.key_id, &body, after.as_deref());
+        let call = Call::put(&SIGNING_KEY)
+            .with(namespace)
+            .with(arguments.key_id);
+        let call = call.query("after", after.as_deref()).json(&body)?;
+        let answer: Result<KeyChangeAnswer, Failure> = client.call(call);
         let answer = answer?;
         match answer.next {
             Some(next) if after.as_ref() != Some(&next) => {
@@ -307,14 +258,36 @@ fn others(
         ));
     };
     let take = |namespace: Namespace, keys: SigningKeysDocument| {
-        let is_revoked = state(&keys, arguments.key_id) == Some(KeyState::Revoked);
-        let is_other = namespace != arguments.namespace;
-        if is_other && has(&keys, arguments.key_id) && !is_revoked {
+        if is_left(arguments, &namespace, &keys) {
             others.push(namespace);
         }
     };
     each_namespace(client, take, is_damaged)?;
     Ok(others)
+}
+
+/// Returns the other namespaces that the token administers and that have the key, unless it is revoked for them.
+fn administered(
+    arguments: &KeyStatusArguments,
+    client: &Client<'_>,
+) -> Result<Vec<Namespace>, Failure> {
+    let mut found = Vec::new();
+    for namespace in administered_by(&client.presented_token()?) {
+        if is_left(arguments, &namespace, &client.keys(&namespace)?) {
+            found.push(namespace);
+        }
+    }
+    Ok(found)
+}
+
+/// Returns whether another namespace has the key, and it is not revoked for it.
+fn is_left(
+    arguments: &KeyStatusArguments,
+    namespace: &Namespace,
+    keys: &SigningKeysDocument,
+) -> bool {
+    let is_revoked = state(keys, arguments.key_id) == Some(KeyState::Revoked);
+    *namespace != arguments.namespace && has(keys, arguments.key_id) && !is_revoked
 }
 
 fn has(keys: &SigningKeysDocument, key_id: KeyId) -> bool {

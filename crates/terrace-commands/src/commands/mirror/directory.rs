@@ -4,32 +4,38 @@
 //! # In scope
 //! The layout: `{hostname}/{namespace}/{type}/`, and in it `index.json`, a `{version}.json` for each
 //! version, and zips named `terraform-provider-{type}_{version}_{os}_{arch}.zip`; or only the zips,
-//! which is the packed layout of a filesystem mirror. No link and no URL leads out of the directory.
+//! which is the packed layout of a filesystem mirror. No link leads out of the directory, and no URL out of that of a provider.
 //!
 //! # Out of scope
 //! The contents of zips, and whether a zip has the hashes that are listed for it.
 
-mod documents;
-mod provider;
-mod root;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
-use std::fmt;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use serde::Serialize;
+use serde::Deserialize;
+use serde::de::{DeserializeOwned, IgnoredAny};
+use terrace_base::percent::{self, Plus};
 use terrace_core::model::address::{MirroredAddress, ProviderAddress};
 use terrace_core::model::name::{Hostname, NameError, Namespace, ProviderType};
 use terrace_core::model::own_hosts::OwnHosts;
-use terrace_core::model::package_hash::PackageHash;
+use terrace_core::model::package_hash::{PackageHash, PackageHashError};
 use terrace_core::model::platform::Platform;
 use terrace_core::model::version::Version;
 
-use provider::Found;
-use root::{ChildKind, Root};
+use crate::commands::report::Skipped;
+use crate::output::plural;
+use crate::source::bounded_text;
+
+const INDEX: &str = "index.json";
+
+/// The maximum size of a JSON document in bytes: an index of 5,000 versions has 150 KB.
+const DOCUMENT_BYTES: u64 = 4 * 1024 * 1024;
 
 /// The contents of a directory.
 #[derive(Debug)]
@@ -48,13 +54,6 @@ pub(crate) struct Notes {
     pub(crate) remarks: Vec<String>,
     /// The files and directories that are not part of a mirror, or that a mirror cannot be asked for.
     pub(crate) skipped: Vec<Skipped>,
-}
-
-/// A file or directory that is skipped.
-#[derive(Debug, Clone, Serialize)]
-pub(crate) struct Skipped {
-    pub(crate) path: String,
-    pub(crate) reason: String,
 }
 
 /// One version of a provider.
@@ -77,6 +76,24 @@ pub(crate) struct ListedPackage {
     pub(crate) hashes: Vec<PackageHash>,
 }
 
+/// The contents of `index.json`.
+#[derive(Deserialize)]
+struct Index {
+    versions: BTreeMap<String, IgnoredAny>,
+}
+
+/// The contents of `{version}.json`: the archives by platform.
+#[derive(Deserialize)]
+struct VersionDocument {
+    archives: BTreeMap<String, ArchiveDocument>,
+}
+
+#[derive(Deserialize)]
+struct ArchiveDocument {
+    url: String,
+    hashes: Option<Vec<String>>,
+}
+
 impl Directory {
     /// Reads a directory, except providers that the registry hosts itself: its mirror already has those, and
     /// accepts them from no other source.
@@ -84,9 +101,16 @@ impl Directory {
     /// # Errors
     /// The reason that the directory cannot be read.
     pub(crate) fn read(path: &Path, own: Option<OwnHosts<'_>>) -> Result<Self, String> {
-        let root = Root::open(path)?;
+        let refused = |error: io::Error| {
+            format!(
+                "{}: {error}. Specify the directory that terraform providers mirror wrote",
+                path.display()
+            )
+        };
+        fs::read_dir(path).map_err(refused)?;
         let mut reader = Reader {
-            root: &root,
+            given: path,
+            real: fs::canonicalize(path).map_err(refused)?,
             versions: BTreeMap::new(),
             notes: Notes::default(),
         };
@@ -94,14 +118,30 @@ impl Directory {
             if own.is_some_and(|own| own.include(&hostname)) {
                 let reason = "is the registry's own: its mirror already contains its own providers";
                 reader.notes.skip(&directory, reason);
-            } else {
-                reader.hostname(&hostname, &directory);
+                continue;
+            }
+            for (namespace, directory) in reader.directories::<Namespace>(&directory) {
+                for (provider_type, directory) in reader.directories::<ProviderType>(&directory) {
+                    let address = MirroredAddress {
+                        hostname: hostname.clone(),
+                        provider: ProviderAddress {
+                            namespace: namespace.clone(),
+                            provider_type,
+                        },
+                    };
+                    reader.provider(&address, &directory);
+                }
             }
         }
-        reader.notes.skipped.sort_by(|a, b| a.path.cmp(&b.path));
+        let Reader {
+            versions,
+            mut notes,
+            ..
+        } = reader;
+        notes.skipped.sort_by(|a, b| a.path.cmp(&b.path));
         Ok(Self {
-            versions: reader.versions.into_values().collect(),
-            notes: reader.notes,
+            versions: versions.into_values().collect(),
+            notes,
         })
     }
 }
@@ -115,73 +155,311 @@ impl Notes {
     }
 }
 
-impl fmt::Display for Skipped {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.path, self.reason)
-    }
-}
-
 /// The state of reading a directory. Errors are noted, and the rest is read.
 struct Reader<'a> {
-    root: &'a Root,
+    given: &'a Path,
+    /// The directory with all links resolved.
+    real: PathBuf,
     versions: BTreeMap<(MirroredAddress, Version), ListedVersion>,
     notes: Notes,
 }
 
+/// The versions of one provider.
+type Found = BTreeMap<Version, ListedVersion>;
+
 impl Reader<'_> {
-    /// Reads the providers of one registry.
-    fn hostname(&mut self, hostname: &Hostname, directory: &Path) {
-        for (namespace, directory) in self.directories::<Namespace>(directory) {
-            for (provider_type, directory) in self.directories::<ProviderType>(&directory) {
-                let address = MirroredAddress {
-                    hostname: hostname.clone(),
-                    provider: ProviderAddress {
-                        namespace: namespace.clone(),
-                        provider_type,
-                    },
-                };
-                let found = provider::read(&address, &directory, self.root, &mut self.notes);
-                for (version, found) in found {
-                    self.add(&address, version, found);
-                }
-            }
-        }
+    /// Returns the entries of a directory with their names, sorted.
+    fn children(&mut self, directory: &Path) -> Vec<(String, PathBuf)> {
+        let children = fs::read_dir(directory).and_then(|entries| {
+            entries
+                .map(|entry| entry.map(|it| it.path()))
+                .collect::<io::Result<Vec<PathBuf>>>()
+        });
+        let mut children = children.unwrap_or_else(|error| {
+            let reason = format!("{}: {error}", directory.display());
+            self.notes.reasons.push(reason);
+            Vec::new()
+        });
+        children.sort();
+        let name = |path: &PathBuf| {
+            let name = path.file_name().unwrap_or_default();
+            name.to_string_lossy().into_owned()
+        };
+        children.into_iter().map(|it| (name(&it), it)).collect()
     }
 
     /// Returns the subdirectories with names of this kind.
     fn directories<N: FromStr<Err = NameError>>(&mut self, parent: &Path) -> Vec<(N, PathBuf)> {
-        let children = self.root.children(parent).unwrap_or_else(|reason| {
-            self.notes.reasons.push(reason);
-            Vec::new()
-        });
         let mut directories = Vec::new();
-        for child in children {
-            match (child.kind, child.name.parse()) {
-                (ChildKind::Directory, Ok(name)) => directories.push((name, child.path)),
-                (ChildKind::Directory, Err(error)) => self.notes.skip(&child.path, error),
-                (ChildKind::Outside, _) => self.notes.reasons.push(self.root.leaves(&child.path)),
-                (ChildKind::Other, _) => self.notes.skip(&child.path, "is not part of a mirror"),
+        for (name, path) in self.children(parent) {
+            if let Err(reason) = self.check_inside(&path) {
+                self.notes.reasons.push(reason);
+            } else if !path.is_dir() {
+                self.notes.skip(&path, "is not part of a mirror");
+            } else {
+                match name.parse() {
+                    Ok(name) => directories.push((name, path)),
+                    Err(error) => self.notes.skip(&path, error),
+                }
             }
         }
         directories
     }
 
+    /// Checks that a path leads to no place outside of the directory. It need not exist.
+    fn check_inside(&self, path: &Path) -> Result<(), String> {
+        match fs::canonicalize(path) {
+            Ok(real) if !real.starts_with(&self.real) => Err(format!(
+                "{} is a link that leads out of {}: replace it by its target",
+                path.display(),
+                self.given.display()
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// Checks that a path leads to a file in the directory.
+    fn check_file(&self, path: &Path) -> Result<(), String> {
+        self.check_inside(path)?;
+        match fs::metadata(path) {
+            Ok(metadata) if metadata.is_file() => Ok(()),
+            Ok(_) => Err(format!("{} is not a file", path.display())),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                Err(format!("{} does not exist", path.display()))
+            }
+            Err(error) => Err(format!("{}: {error}", path.display())),
+        }
+    }
+
+    fn document<T: DeserializeOwned>(&self, path: &Path) -> Result<T, String> {
+        self.check_inside(path)?;
+        let text = bounded_text(path, DOCUMENT_BYTES)?;
+        serde_json::from_str(&text).map_err(|error| {
+            format!(
+                "{}: not a JSON document of a mirror: {error}",
+                path.display()
+            )
+        })
+    }
+
+    /// Reads the versions of a provider: first those in the documents that clients read, then other files.
+    fn provider(&mut self, address: &MirroredAddress, directory: &Path) {
+        let provider_type = &address.provider.provider_type;
+        let (mut found, mut listed) = (Found::new(), BTreeSet::new());
+        let (mut index, mut others) = (None, Vec::new());
+        for (name, path) in self.children(directory) {
+            let version = name.strip_suffix(".json").map(str::parse::<Version>);
+            match version {
+                _ if path.is_dir() => self.notes.skip(
+                    &path,
+                    "is a directory, and only the publisher's own zips can be mirrored",
+                ),
+                _ if name == INDEX => index = Some(path),
+                Some(Ok(version)) => {
+                    let version = listed_version(address, &version, &mut found);
+                    self.describe(version, &path, &mut listed);
+                }
+                Some(Err(error)) => {
+                    let reason = format!("is not part of a mirror: {error}");
+                    self.notes.skip(&path, reason);
+                }
+                None => others.push((name, path)),
+            }
+        }
+        let has_documents = !listed.is_empty();
+        let mut unlisted = Vec::new();
+        for (name, path) in others {
+            if listed.contains(&path) {
+                continue;
+            }
+            match parse_zip_name(&name, provider_type) {
+                Some((version, platform)) => {
+                    let version = listed_version(address, &version, &mut found);
+                    if self.take(version, platform, &path) {
+                        unlisted.push(path);
+                    }
+                }
+                None if name.ends_with(".zip") && !name.starts_with('.') => {
+                    self.notes.reasons.push(format!(
+                        "{}: clients find a zip in a mirror directory only as \
+                         terraform-provider-{provider_type}_<version>_<os>_<arch>.zip, with a version such as 1.2.3: \
+                         rename it, or move it elsewhere",
+                        path.display()
+                    ));
+                }
+                None => self.notes.skip(
+                    &path,
+                    format!(
+                        "is not part of a mirror, where files are JSON or \
+                         terraform-provider-{provider_type}_<version>_<os>_<arch>.zip"
+                    ),
+                ),
+            }
+        }
+        if let Some(first) = unlisted.first() {
+            let (count, first) = (unlisted.len(), first.display());
+            self.notes.remarks.push(format!(
+                "{first} is not listed in any JSON document, so it cannot be compared with listed hashes, and is \
+                 published as it is ({} in its directory)",
+                plural(count, "such zip")
+            ));
+        }
+        match index {
+            Some(index) => self.compare_with_index(&index, address, &mut found),
+            None if found.is_empty() => self.notes.skip(directory, "contains no version"),
+            None if has_documents => self.notes.remarks.push(format!(
+                "{} has no {INDEX}; every version in it is published",
+                directory.display()
+            )),
+            None => {}
+        }
+        for version in found.into_values() {
+            self.add(version);
+        }
+    }
+
+    /// Adds the packages that a `{version}.json` describes. Their paths are added to `listed`.
+    fn describe(&self, version: &mut ListedVersion, path: &Path, listed: &mut BTreeSet<PathBuf>) {
+        let place = path.display();
+        let document: VersionDocument = match self.document(path) {
+            Ok(document) => document,
+            Err(reason) => return version.reasons.push(reason),
+        };
+        if document.archives.is_empty() {
+            version.reasons.push(format!("{place} lists no archives"));
+        }
+        for (platform, ArchiveDocument { url, hashes }) in document.archives {
+            let mut reasons = Vec::new();
+            let mut note = |reason: String| reasons.push(reason);
+            let platform: Option<Platform> = platform
+                .parse()
+                .map_err(|error| note(format!("{error}")))
+                .ok();
+            let zip = file_name(&url).map(|name| path.with_file_name(name));
+            match &zip {
+                Some(zip) => {
+                    listed.insert(zip.clone());
+                    self.check_file(zip).unwrap_or_else(&mut note);
+                }
+                None => note(format!(
+                    "the URL {url:?} is not the name of a file beside this document"
+                )),
+            }
+            let mut parsed = Vec::new();
+            for text in hashes.iter().flatten() {
+                match text.parse::<PackageHash>() {
+                    Ok(hash) => parsed.push(hash),
+                    // Clients ignore unknown schemes, if the text has the shape of a hash (clients.md 5.8).
+                    Err(PackageHashError::Scheme(_)) if text.contains(':') => {}
+                    Err(error) => note(format!("{url:?}: {error}")),
+                }
+            }
+            let name = |reason| format!("{place}: {reason}");
+            version.reasons.extend(reasons.iter().map(name));
+            if let (Some(platform), Some(path), []) = (platform, zip, reasons.as_slice()) {
+                version.packages.push(ListedPackage {
+                    platform,
+                    path,
+                    hashes: parsed,
+                });
+            }
+        }
+    }
+
+    /// Adds a zip that no JSON document lists. Returns whether it is a package.
+    fn take(&mut self, version: &mut ListedVersion, platform: Platform, path: &Path) -> bool {
+        let mut packages = version.packages.iter();
+        if let Some(listed) = packages.find(|it| it.platform == platform) {
+            let listed = listed.path.display();
+            let reason = format!("is another zip for {platform} than {listed}, which is listed");
+            self.notes.skip(path, reason);
+            return false;
+        }
+        if let Err(reason) = self.check_file(path) {
+            version.reasons.push(reason);
+            return false;
+        }
+        version.packages.push(ListedPackage {
+            platform,
+            path: path.to_owned(),
+            hashes: Vec::new(),
+        });
+        true
+    }
+
+    /// Compares the versions with the index. Listed versions must exist; other versions may.
+    fn compare_with_index(&mut self, path: &Path, address: &MirroredAddress, found: &mut Found) {
+        let place = path.display();
+        let index: Index = match self.document(path) {
+            Ok(index) => index,
+            Err(reason) => return self.notes.reasons.push(reason),
+        };
+        let mut listed = BTreeSet::new();
+        for text in index.versions.into_keys() {
+            let Ok(version) = text.parse::<Version>() else {
+                let reason =
+                    format!("lists {text:?}, which is not a version, so clients ignore it");
+                self.notes.skip(path, reason);
+                continue;
+            };
+            let found = listed_version(address, &version, found);
+            if found.packages.is_empty() && found.reasons.is_empty() {
+                found.reasons.push(format!(
+                    "{place} lists {version}, but there is neither {version}.json nor a zip of it"
+                ));
+            }
+            listed.insert(version);
+        }
+        for version in found.keys().filter(|it| !listed.contains(it)) {
+            let remark = format!("{place} does not list {version}, which is published anyway");
+            self.notes.remarks.push(remark);
+        }
+    }
+
     /// Adds a version, unless it is already there.
-    fn add(&mut self, address: &MirroredAddress, version: Version, found: Found) {
-        let key = (address.clone(), version.clone());
-        if let Some(other) = self.versions.get_mut(&key) {
+    fn add(&mut self, mut version: ListedVersion) {
+        let (address, number) = (version.address.clone(), version.version.clone());
+        if let Some(other) = self.versions.get_mut(&(address.clone(), number.clone())) {
             other.reasons.push(format!(
-                "{address} {version} exists twice, in directories whose names differ in case \
-                 only"
+                "{address} {number} exists twice, in directories whose names differ in case only"
             ));
             return;
         }
-        let listed = ListedVersion {
-            address: address.clone(),
-            version,
-            packages: found.packages.into_values().collect(),
-            reasons: found.reasons,
-        };
-        self.versions.insert(key, listed);
+        version.packages.sort_by(|a, b| a.platform.cmp(&b.platform));
+        self.versions.insert((address, number), version);
     }
+}
+
+fn listed_version<'f>(
+    address: &MirroredAddress,
+    version: &Version,
+    found: &'f mut Found,
+) -> &'f mut ListedVersion {
+    let place = found.entry(version.clone());
+    place.or_insert_with(|| ListedVersion {
+        address: address.clone(),
+        version: version.clone(),
+        packages: Vec::new(),
+        reasons: Vec::new(),
+    })
+}
+
+/// Parses the name of a zip. Neither a type nor a version contains a `_`.
+fn parse_zip_name(name: &str, expected: &ProviderType) -> Option<(Version, Platform)> {
+    let stem = name.strip_prefix("terraform-provider-")?;
+    let mut parts = stem.strip_suffix(".zip")?.splitn(3, '_');
+    let provider_type: ProviderType = parts.next()?.parse().ok()?;
+    let version = parts.next()?.parse().ok()?;
+    let platform = parts.next()?.parse().ok()?;
+    (provider_type == *expected).then_some((version, platform))
+}
+
+/// Returns the name of the file beside it that a URL in a document means.
+fn file_name(url: &str) -> Option<String> {
+    let name = url.strip_prefix("./").unwrap_or(url);
+    let is_url = |c: char| matches!(c, '/' | ':' | '?' | '#');
+    let name = (!name.contains(is_url)).then(|| percent::decoded(name, Plus::Plus))??;
+    let is_path = |c: char| matches!(c, '/' | '\\' | ':') || c.is_control();
+    let is_name = !matches!(&*name, "" | "." | "..") && !name.contains(is_path);
+    is_name.then(|| name.into_owned())
 }

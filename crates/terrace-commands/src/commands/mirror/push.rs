@@ -1,5 +1,8 @@
 //! `terrace mirror push`.
 
+use std::path::PathBuf;
+
+use clap::Args;
 use serde_json::json;
 use terrace_core::api::admin::{MirrorBody, PackageBody};
 use terrace_core::limits;
@@ -9,18 +12,27 @@ use terrace_core::model::package_hash::PackageHash;
 use terrace_core::publish::MirrorPublication;
 
 use super::directory::{Directory, ListedPackage, ListedVersion};
-use super::report::{DirectoryReport, Done, Outcome, Report, VersionReport};
 use crate::archive::{Archive, read_file};
-use crate::args::{MirrorPushArguments, RegistryArguments};
-use crate::clock;
+use crate::args::RegistryArguments;
 use crate::commands::circuit_breaker::CircuitBreaker;
 use crate::commands::connection::{connect, registry_url};
+use crate::commands::report::{Done, Outcome, Report, Skipped, VersionReport};
 use crate::error::Failure;
 use crate::http::BaseUrl;
 use crate::output::{Output, plural};
-use crate::parallel;
 use crate::registry::client::Client;
 use crate::registry::publish::{Kind, PublishRequest};
+use crate::{clock, parallel};
+
+#[derive(Debug, Args)]
+pub(crate) struct MirrorPushArguments {
+    /// The directory, which contains one directory for each hostname
+    pub(crate) dir: PathBuf,
+
+    /// Check everything that can be checked locally, show the request, and send nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
 
 /// Publishes everything in a mirror directory, one version after another.
 pub(crate) fn push(
@@ -44,7 +56,7 @@ pub(crate) fn push(
             "{place} contains no provider to mirror: there is neither a \
              <hostname>/<namespace>/<type>/<version>.json nor a zip in such a directory"
         );
-        let skipped = notes.skipped.iter().map(ToString::to_string);
+        let skipped = notes.skipped.iter().map(Skipped::to_string);
         let reasons = std::iter::once(nothing).chain(skipped);
         return Err(Failure::Refused(reasons.take(limits::REASONS).collect()));
     }
@@ -52,18 +64,14 @@ pub(crate) fn push(
         output.warning(remark);
     }
     let mut breaker = CircuitBreaker::default();
-    let mut report = Report {
-        kind: Kind::MirroredProvider.as_str(),
-        url: url.map(|url| url.to_string()),
-        dry_run: arguments.dry_run,
-        versions: Vec::new(),
-        unread: Vec::new(),
-        directory: Some(DirectoryReport {
-            path: arguments.dir.display().to_string(),
-            skipped: notes.skipped,
-            reasons: notes.reasons,
-        }),
-    };
+    let kind = Kind::MirroredProvider.as_str();
+    let url = url.map(|url| url.to_string());
+    let mut report = Report::new(kind, url, arguments.dry_run);
+    report.details = json!({
+        "directory": arguments.dir.display().to_string(),
+        "skipped": notes.skipped,
+    });
+    (report.unread, report.skipped) = (notes.reasons, notes.skipped);
     for listed in &versions {
         let outcome = if breaker.is_open() {
             Outcome::NotTried
@@ -75,6 +83,7 @@ pub(crate) fn push(
             address: listed.address.to_string(),
             version: Some(listed.version.to_string()),
             outcome,
+            details: json!({}),
         };
         report.add(version, output);
     }
@@ -183,16 +192,8 @@ fn check_package(
         return Err(reasons);
     }
     archive.filename = package_filename(address, &listed.version, platform);
-    let body = PackageBody {
-        os: platform.os().to_owned(),
-        arch: platform.arch().to_owned(),
-        filename: archive.filename.clone(),
-        sha256: archive.sha256.to_string(),
-        size: archive.size,
-        h1: inspected.h1.map(|h1| h1.to_string()),
-    };
     Ok(CheckedPackage {
-        body,
+        body: archive.package_body(platform, inspected.h1),
         archive,
         remarks: inspected.remarks,
     })

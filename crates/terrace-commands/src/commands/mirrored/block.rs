@@ -1,22 +1,121 @@
 //! `terrace mirror block` and `terrace mirror unblock`.
 
+use std::str::FromStr;
+
+use clap::Args;
 use serde_json::json;
 use terrace_core::api::admin::StatusBody;
+use terrace_core::model::address::MirroredAddress;
+use terrace_core::model::mirrored_part::MirroredPart;
+use terrace_core::model::owner::Owner;
 use terrace_core::model::package::Package;
-use terrace_core::model::status::StatusDocument;
+use terrace_core::model::status::{Reason, StatusDocument};
+use terrace_core::model::version::{Version, VersionError};
 
 use super::propagation::{rewrite_versions, settle};
 use super::{list, mirrored, part};
-use crate::args::{BlockArguments, BlockSubject, PackageSpec, RegistryArguments, UnblockArguments};
+use crate::args::{PackageSpec, RegistryArguments};
+use crate::commands::admin::erase::MODULE_IS_MISSING;
 use crate::commands::connection::connect;
 use crate::error::Failure;
 use crate::output::{Output, with_times};
 use crate::registry::client::Client;
 
+#[derive(Debug, Args)]
+pub(crate) struct BlockArguments {
+    /// The provider, as hostname/namespace/type, or the module, as hostname/namespace/name/system, followed by @<version> for
+    /// one version; or hostname/namespace or hostname for all its packages. Without a version, later ones are blocked as well
+    #[arg(value_name = "HOSTNAME[/NAMESPACE[/TYPE[@VERSION]]]")]
+    pub(crate) subject: BlockSubject,
+
+    /// The reason: one line, which users read
+    #[arg(long)]
+    pub(crate) reason: Reason,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct UnblockArguments {
+    /// The provider, as hostname/namespace/type, or the module, as hostname/namespace/name/system, followed by @<version> for
+    /// one version; or the hostname/namespace or hostname that was blocked
+    #[arg(value_name = "HOSTNAME[/NAMESPACE[/TYPE[@VERSION]]]")]
+    pub(crate) subject: BlockSubject,
+}
+
+/// The mirrored packages of a block.
+#[derive(Debug, Clone)]
+pub(crate) enum BlockSubject {
+    /// All those of a registry or of one of its namespaces.
+    Part(MirroredPart),
+    /// One package, or one version of it.
+    Package(PackageSpec),
+}
+
+/// A text is not a [`BlockSubject`].
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum BlockSubjectError {
+    /// It has another form.
+    #[error(
+        "it must be HOSTNAME/NAMESPACE/TYPE or HOSTNAME/NAMESPACE/NAME/SYSTEM, with @VERSION for one version, or \
+         HOSTNAME/NAMESPACE or HOSTNAME for all their packages, such as registry.opentofu.org/hashicorp/random@3.6.0{}",
+        .meant.as_ref().map(|meant| format!("; did you mean {meant}?")).unwrap_or_default()
+    )]
+    Form {
+        /// The subject that was probably meant.
+        meant: Option<String>,
+    },
+    /// The version of a provider is invalid.
+    #[error(transparent)]
+    Version(#[from] VersionError),
+}
+
+impl BlockSubject {
+    fn read(text: &str) -> Option<Self> {
+        let part = text.parse().map(Self::Part);
+        part.or_else(|_| text.parse().map(Self::Package)).ok()
+    }
+
+    /// Returns the subject that a URL, or a path with further slashes, probably means.
+    fn meant(text: &str) -> Option<String> {
+        let path = text.split_once("://").map_or(text, |(_, path)| path);
+        let path = path.split(['?', '#']).next().unwrap_or_default();
+        let path = path.trim_matches('/');
+        let version = |name: &str| {
+            let (address, version) = name.rsplit_once('/')?;
+            let version = version.strip_prefix('v').unwrap_or(version);
+            let is_provider = address.parse::<MirroredAddress>().is_ok();
+            (is_provider && version.parse::<Version>().is_ok())
+                .then(|| format!("{address}@{version}"))
+        };
+        let meant = version(path).unwrap_or_else(|| path.to_owned());
+        let is_of_mirror = match Self::read(&meant)? {
+            Self::Part(_) => true,
+            Self::Package(spec) => spec.package.origin().is_some(),
+        };
+        (is_of_mirror && meant != text).then_some(meant)
+    }
+}
+
+impl FromStr for BlockSubject {
+    type Err = BlockSubjectError;
+
+    fn from_str(text: &str) -> Result<Self, BlockSubjectError> {
+        if let Some(subject) = Self::read(text) {
+            return Ok(subject);
+        }
+        if let Some((address, version)) = text.split_once('@')
+            && address.parse::<MirroredAddress>().is_ok()
+        {
+            version.parse::<Version>()?;
+        }
+        let meant = Self::meant(text);
+        Err(BlockSubjectError::Form { meant })
+    }
+}
+
 /// The reason of a request that lifts a block; nothing stores it.
 const NO_REASON: &str = "unblocked";
 
-/// Blocks a provider or a version of it.
+/// Blocks a package or a version of it.
 pub(super) fn block(
     arguments: &BlockArguments,
     registry: &RegistryArguments,
@@ -32,12 +131,15 @@ pub(super) fn block(
     if !spec.is_version() {
         rewrite_versions(&client, &spec.package.address(), output)?;
     }
-    let text = format!("{spec} is blocked (everywhere within a minute): {reason}");
+    let mut text = format!("{spec} is blocked (everywhere within a minute): {reason}");
+    if let Package::Module(_) = spec.package {
+        text.push_str(&format!(". {MODULE_IS_MISSING}"));
+    }
     report(&spec, text, &statuses, output);
     Ok(())
 }
 
-/// Lifts the block of a provider or of a version of it.
+/// Lifts the block of a package or of a version of it.
 pub(super) fn unblock(
     arguments: &UnblockArguments,
     registry: &RegistryArguments,
@@ -81,9 +183,10 @@ pub(super) fn unblock(
         }
         _ => {}
     }
-    if let (Package::Mirrored(address), None) = (&spec.package, &statuses.blocked) {
+    if statuses.blocked.is_none() {
+        let owner = Owner::of(&spec.package);
         let parts = list::blocked_parts(&client, output)?;
-        text.push_str(&part::still_blocked(&parts, |it| it.includes(address)));
+        text.push_str(&part::still_blocked(&parts, |it| it.owns(&owner)));
     }
     report(&spec, text, &statuses, output);
     Ok(())
@@ -110,4 +213,52 @@ fn report(spec: &PackageSpec, text: String, statuses: &StatusDocument, output: &
         "statuses": with_times(statuses),
     });
     output.result(&[text], &report);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_block_is_of_a_host_a_namespace_a_provider_or_a_version() {
+        for text in [
+            "registry.opentofu.org",
+            "Registry.OpenTofu.org/HashiCorp",
+            "registry.opentofu.org/hashicorp/random",
+            "Registry.OpenTofu.org/HashiCorp/Random@3.6.0",
+        ] {
+            assert!(text.parse::<BlockSubject>().is_ok(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_near_miss_of_a_block_is_refused_with_the_forms_and_the_subject_that_was_meant() {
+        for (text, meant) in [
+            ("r.example/acme/", Some("r.example/acme")),
+            ("r.example/", Some("r.example")),
+            ("https://r.example", Some("r.example")),
+            ("HTTPS://r.example/acme", Some("r.example/acme")),
+            (
+                "https://r.example/acme/hello?x=y",
+                Some("r.example/acme/hello"),
+            ),
+            ("r.example/acme/hello/", Some("r.example/acme/hello")),
+            (
+                "r.example/acme/hello/v3.6.0",
+                Some("r.example/acme/hello@3.6.0"),
+            ),
+            ("r.example/acme@3.6.0", None),
+            ("r.example//hello", None),
+            ("r.example/acme/hello/a/b", None),
+            ("acme", None),
+            ("", None),
+        ] {
+            let error = text.parse::<BlockSubject>().unwrap_err();
+            let meant = meant.map(str::to_owned);
+            assert_eq!(error, BlockSubjectError::Form { meant }, "{text}");
+        }
+        let error = "r.example/acme/hello@v3.6.0".parse::<BlockSubject>();
+        let message = error.unwrap_err().to_string();
+        assert!(message.contains("has a leading"), "{message}");
+    }
 }

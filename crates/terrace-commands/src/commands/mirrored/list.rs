@@ -1,14 +1,17 @@
 //! `terrace mirror list` and `terrace mirror blocks`.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::str::FromStr;
 
+use clap::Args;
 use serde::Serialize;
 use serde_json::json;
 use terrace_base::time::UnixTime;
 use terrace_core::api::admin::FactBody;
 use terrace_core::auth::oidc::{MirrorBlock, RuleDocument, RuleKind};
-use terrace_core::model::address::MirroredAddress;
 use terrace_core::model::mirrored_part::MirroredPart;
+use terrace_core::model::name::{Hostname, ModuleName, ModuleNamespace, NameError, System};
+use terrace_core::model::owner::Owner;
 use terrace_core::model::package::Package;
 use terrace_core::model::rule_id::RuleId;
 use terrace_core::model::status::{ReleaseState, ReleaseStatus, StatusDocument};
@@ -16,19 +19,59 @@ use terrace_core::model::version::Version;
 use terrace_core::storage::key::{FactKey, RULES};
 use terrace_core::storage::release::Release;
 
-use crate::args::{MirrorListArguments, MirrorPart, RegistryArguments};
+use crate::args::RegistryArguments;
 use crate::commands::connection::connect;
 use crate::error::Failure;
 use crate::output::{Column, Output, Screen, Table, bytes, plural, shown};
 use crate::registry::client::Client;
 
-/// The keys of the releases of providers.
-const RELEASES_OF_PROVIDERS: &str = "releases/providers/";
+#[derive(Debug, Args)]
+pub(crate) struct MirrorListArguments {
+    /// Only the packages of this registry, this namespace of it, or this package: hostname, hostname/namespace,
+    /// hostname/namespace/type or hostname/namespace/name/system
+    #[arg(value_name = "HOSTNAME[/NAMESPACE[/TYPE]]")]
+    pub(crate) part: Option<MirrorPart>,
+}
+
+/// A part of the mirror: a registry, a namespace of it, or one package.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct MirrorPart(String);
+
+impl MirrorPart {
+    /// Returns the part in the form of a key, with a slash at its end.
+    pub(crate) fn as_key(&self) -> String {
+        format!("{}/", self.0)
+    }
+}
+
+impl FromStr for MirrorPart {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut parts = text.split('/');
+        let checked = |part: Option<&str>, check: &dyn Fn(&str) -> Result<(), NameError>| {
+            let checked = part.map_or(Ok(()), check);
+            checked.map_err(|error| error.to_string())
+        };
+        checked(parts.next(), &|it| it.parse::<Hostname>().map(drop))?;
+        checked(parts.next(), &|it| it.parse::<ModuleNamespace>().map(drop))?;
+        checked(parts.next(), &|it| it.parse::<ModuleName>().map(drop))?;
+        checked(parts.next(), &|it| it.parse::<System>().map(drop))?;
+        match parts.next() {
+            None => Ok(Self(text.to_owned())),
+            Some(_) => Err(
+                "it must be hostname, hostname/namespace, hostname/namespace/type or \
+                            hostname/namespace/name/system"
+                    .to_owned(),
+            ),
+        }
+    }
+}
 
 /// The hosted providers. Their keys are between those of mirrored ones.
 const HOSTED: &str = "hosted/";
 
-/// A stored version of a mirrored provider.
+/// A stored version of a mirrored package.
 #[derive(Debug, Serialize)]
 struct Line {
     address: String,
@@ -36,15 +79,15 @@ struct Line {
     /// `active`, `deprecated`, `withdrawn`, `revoked`, `blocked` or `erased`.
     state: String,
     reason: Option<String>,
-    /// The platforms of the stored packages.
+    /// The platforms of the stored packages of a provider.
     platforms: Vec<String>,
     /// The platforms that its origin offers, and that no client has requested yet.
     offered: Vec<String>,
-    /// The length of all stored packages, in bytes.
+    /// The length of all stored archives, in bytes.
     size: u64,
 }
 
-/// A block of all providers of a namespace or host.
+/// A block of all packages of a namespace or host.
 #[derive(Debug)]
 pub(super) struct BlockedPart {
     pub(super) id: RuleId,
@@ -53,7 +96,7 @@ pub(super) struct BlockedPart {
     by: String,
 }
 
-/// A block: of a version, of a provider, or of the providers of a namespace or host.
+/// A block: of a version, of a package, or of the packages of a namespace or host.
 #[derive(Debug, Serialize)]
 struct BlockLine {
     address: String,
@@ -63,7 +106,7 @@ struct BlockLine {
     by: String,
 }
 
-/// Lists the stored versions of mirrored providers.
+/// Lists the stored versions of mirrored packages.
 pub(super) fn list(
     arguments: &MirrorListArguments,
     registry: &RegistryArguments,
@@ -77,28 +120,24 @@ pub(super) fn list(
     let mut lines = Vec::new();
     each_mirrored(
         &client,
-        RELEASES_OF_PROVIDERS,
+        "releases",
         &part,
         output,
-        |key, document| {
-            if let FactKey::Release(Package::Mirrored(address), _) = key {
-                let release = Release::from_document(document.as_bytes());
-                let release =
-                    release.map_err(|error| Failure::Unexpected(format!("{key}: {error}")))?;
-                let of_part = parts.iter().find(|it| it.block.providers.includes(address));
-                lines.push(Line::of(
-                    address,
-                    &release,
-                    statuses.get(&address.to_string()),
-                    of_part,
-                ));
-            }
+        |key, package, document| {
+            let release = Release::from_document(document.as_bytes());
+            let release =
+                release.map_err(|error| Failure::Unexpected(format!("{key}: {error}")))?;
+            let owner = Owner::of(package);
+            let of_part = parts.iter().find(|it| it.block.providers.owns(&owner));
+            let address = package.address();
+            let statuses = statuses.get(&address);
+            lines.push(Line::of(address, &release, statuses, of_part));
             Ok(())
         },
     )?;
     lines.sort_by(|one, other| (&one.address, &one.version).cmp(&(&other.address, &other.version)));
     let mut table = Table::new([
-        Column::whole("PROVIDER"),
+        Column::whole("PACKAGE"),
         Column::whole("VERSION"),
         Column::status("STATUS"),
         Column::left_out(1, "PLATFORMS"),
@@ -122,7 +161,7 @@ pub(super) fn list(
     let report = json!({ "status": "ok", "url": client.url(), "versions": lines });
     print(
         &table,
-        "no provider of another registry is stored",
+        "no package of another registry is stored",
         Some(sum),
         &report,
         output,
@@ -130,7 +169,7 @@ pub(super) fn list(
     Ok(())
 }
 
-/// Lists the blocks of providers and versions.
+/// Lists the blocks of packages and versions.
 pub(super) fn blocks(registry: &RegistryArguments, output: &Output) -> Result<(), Failure> {
     let client = connect(registry, output)?;
     let parts = blocked_parts(&client, output)?;
@@ -171,7 +210,7 @@ pub(super) fn blocks(registry: &RegistryArguments, output: &Output) -> Result<()
 
 impl Line {
     fn of(
-        address: &MirroredAddress,
+        address: String,
         release: &Release,
         statuses: Option<&StatusDocument>,
         part: Option<&BlockedPart>,
@@ -186,7 +225,7 @@ impl Line {
         let of_part = of_part.map(|it| (ReleaseState::Blocked, it.block.reason.to_string()));
         let (state, reason) = of_part.or(own).unzip();
         let mut line = Self {
-            address: address.to_string(),
+            address,
             version: version.clone(),
             state: state.map_or_else(|| "active".to_owned(), |it| it.to_string()),
             reason,
@@ -208,7 +247,8 @@ impl Line {
                 "erased".clone_into(&mut line.state);
                 line.reason = Some(tombstone.reason.to_string());
             }
-            Release::Provider(_) | Release::Module(_) => {}
+            Release::Module(it) => line.size = it.archive.size,
+            Release::Provider(_) => {}
         }
         line
     }
@@ -242,7 +282,7 @@ pub(super) fn blocked_parts(
     output: &Output,
 ) -> Result<Vec<BlockedPart>, Failure> {
     let mut parts = Vec::new();
-    each_mirrored(client, RULES, "", output, |key, document| {
+    each_fact(client, RULES, output, |key, document| {
         let FactKey::Rule(id) = key else {
             return Ok(());
         };
@@ -265,24 +305,22 @@ pub(super) fn blocked_parts(
     Ok(parts)
 }
 
-/// Returns the providers of a namespace or host of which a version is stored.
-pub(super) fn stored_providers(
+/// Returns the packages of a namespace or host of which a version is stored.
+pub(super) fn stored_packages(
     client: &Client<'_>,
     part: &MirroredPart,
     output: &Output,
-) -> Result<BTreeSet<MirroredAddress>, Failure> {
-    let mut providers = BTreeSet::new();
+) -> Result<BTreeSet<String>, Failure> {
+    let mut packages = BTreeSet::new();
     let prefix = format!("{part}/");
-    each_mirrored(client, RELEASES_OF_PROVIDERS, &prefix, output, |key, _| {
-        if let FactKey::Release(Package::Mirrored(address), _) = key {
-            providers.insert(address.clone());
-        }
+    each_mirrored(client, "releases", &prefix, output, |_, package, _| {
+        packages.insert(package.address());
         Ok(())
     })?;
-    Ok(providers)
+    Ok(packages)
 }
 
-/// Returns the statuses of the mirrored providers in a part of the mirror, by address.
+/// Returns the statuses of the mirrored packages in a part of the mirror, by address.
 fn statuses(
     client: &Client<'_>,
     part: &str,
@@ -291,39 +329,67 @@ fn statuses(
     let mut all = BTreeMap::new();
     each_mirrored(
         client,
-        "statuses/providers/",
+        "statuses",
         part,
         output,
-        |key, document| {
-            if let FactKey::Status(Package::Mirrored(address)) = key {
-                let statuses: StatusDocument = serde_json::from_str(document)
-                    .map_err(|error| Failure::Unexpected(format!("{key}: {error}")))?;
-                all.insert(address.to_string(), statuses);
-            }
+        |key, package, document| {
+            let statuses: StatusDocument = serde_json::from_str(document)
+                .map_err(|error| Failure::Unexpected(format!("{key}: {error}")))?;
+            all.insert(package.address(), statuses);
             Ok(())
         },
     )?;
     Ok(all)
 }
 
-/// Passes each document about a mirrored provider of a part to `take`. Those about hosted providers are not requested.
+/// Passes each document about a mirrored package of a part to `take`.
 fn each_mirrored(
     client: &Client<'_>,
     kind: &str,
     part: &str,
     output: &Output,
-    mut take: impl FnMut(&FactKey, &str) -> Result<(), Failure>,
+    mut take: impl FnMut(&FactKey, &Package, &str) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
+    let slashes = part.matches('/').count();
     // The key of a provider ends with its type, or with a version after it.
-    let part = match kind.starts_with("statuses") && part.matches('/').count() == 3 {
+    let of_providers = match kind == "statuses" && slashes == 3 {
         true => part.trim_end_matches('/'),
         false => part,
     };
-    let prefix = format!("{kind}{part}");
-    let hosted = format!("{kind}{HOSTED}");
+    // The namespace of a module keeps its case, in which a part need not be written.
+    let of_modules = part.split_inclusive('/').next().unwrap_or_default();
+    let part = part.to_ascii_lowercase();
+    let mut prefixes = Vec::new();
+    if slashes < 4 {
+        prefixes.push(format!("{kind}/providers/{of_providers}"));
+    }
+    prefixes.push(format!("{kind}/modules/{of_modules}"));
+    for prefix in prefixes {
+        each_fact(client, &prefix, output, |key, document| {
+            let (FactKey::Release(package, _) | FactKey::Status(package)) = key else {
+                return Ok(());
+            };
+            let address = package.address().to_ascii_lowercase() + "/";
+            match package.origin() {
+                Some(_) if address.starts_with(&part) => take(key, package, document),
+                _ => Ok(()),
+            }
+        })?;
+    }
+    Ok(())
+}
+
+/// Passes each document below a prefix to `take`. Those about hosted providers are not requested.
+fn each_fact(
+    client: &Client<'_>,
+    prefix: &str,
+    output: &Output,
+    mut take: impl FnMut(&FactKey, &str) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let hosted = format!("{prefix}{HOSTED}");
     let mut after: Option<String> = None;
     loop {
-        let page = client.facts(&prefix, after.as_deref())?;
+        let page = client.facts(prefix, after.as_deref())?;
         for key in page.unreadable.iter().chain(&page.unknown) {
             output.warning(&format!("{key:?} is skipped: it is not readable"));
         }

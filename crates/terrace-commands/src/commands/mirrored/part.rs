@@ -1,4 +1,4 @@
-//! Blocks of all mirrored providers of a namespace or host: a rule that the registry stores.
+//! Blocks of all mirrored packages of a namespace or host: a rule that the registry stores.
 
 use serde_json::json;
 use terrace_core::api::admin::RuleBody;
@@ -6,14 +6,14 @@ use terrace_core::auth::oidc::RuleKind;
 use terrace_core::model::mirrored_part::MirroredPart;
 use terrace_core::model::status::Reason;
 
-use super::list::{BlockedPart, blocked_parts, stored_providers};
+use super::list::{BlockedPart, blocked_parts, stored_packages};
 use super::propagation::{rewrite_versions, settle};
 use crate::error::Failure;
 use crate::output::{Output, plural};
 use crate::registry::client::Client;
 
-/// Blocks all providers of a part of the mirror. The rule is added first: from then on nothing is fetched. Then the indices
-/// of the stored providers are written.
+/// Blocks all packages of a part of the mirror. The rule is added first: from then on nothing is fetched. Then the indices
+/// of the stored packages are written.
 pub(super) fn block(
     client: &Client<'_>,
     part: &MirroredPart,
@@ -30,7 +30,7 @@ pub(super) fn block(
     }
     let stored = rewrite(client, part, output)?;
     let text = format!(
-        "all providers of {part} are blocked, {} of them stored (everywhere within a minute): {reason}",
+        "all packages of {part} are blocked, {} of them stored (everywhere within a minute): {reason}",
         stored.len()
     );
     let report = json!({ "status": "ok", "rule": added, "stored": stored });
@@ -38,7 +38,7 @@ pub(super) fn block(
     Ok(())
 }
 
-/// Lifts the block of a part of the mirror. Blocks of a single provider, and of the whole host, stay.
+/// Lifts the block of a part of the mirror. Blocks of a single package, and of the whole host, stay.
 pub(super) fn unblock(
     client: &Client<'_>,
     part: &MirroredPart,
@@ -76,7 +76,7 @@ pub(super) fn still_blocked(
     found.map_or_else(String::new, |it| {
         let part = &it.block.providers;
         format!(
-            ", but {part} is blocked with all its providers: {}",
+            ", but {part} is blocked with all its packages: {}",
             it.block.reason
         )
     })
@@ -93,16 +93,15 @@ fn of_part(
     Ok(blocks)
 }
 
-/// Writes the indices of all stored providers of a part, and returns their addresses.
+/// Writes the indices of all stored packages of a part, and returns their addresses.
 fn rewrite(
     client: &Client<'_>,
     part: &MirroredPart,
     output: &Output,
 ) -> Result<Vec<String>, Failure> {
-    let providers = stored_providers(client, part, output)?;
-    let addresses: Vec<String> = providers.iter().map(ToString::to_string).collect();
+    let addresses = Vec::from_iter(stored_packages(client, part, output)?);
     if !addresses.is_empty() {
-        let count = plural(addresses.len(), "stored provider");
+        let count = plural(addresses.len(), "stored package");
         output.progress(&format!("{part} has {count}"));
     }
     for address in &addresses {

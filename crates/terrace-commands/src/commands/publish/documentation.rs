@@ -5,18 +5,37 @@
 //! Until the release is published, other publishers of the same version may replace the documentation. It is therefore
 //! compared with that of the registry after the release, and removed if the release is rejected.
 
+use std::path::PathBuf;
+
+use clap::Args;
 use serde_json::{Map, Value, json};
 use terrace_core::api::admin::PublishAnswer;
 use terrace_core::model::package::Package;
 use terrace_core::model::version::Version;
 
-use crate::args::DocumentationArguments;
 use crate::commands::documentation::{Extracted, Terms};
 use crate::error::{Exit, Failure, Several};
 use crate::output::Output;
 use crate::registry::client::{Client, Condition};
 use crate::registry::documentation::{DocumentationReceipt, DocumentationRequest};
 use crate::registry::publish::{DocumentationLine, PublishRequest, Receipt};
+
+/// The documentation of a release.
+#[derive(Debug, Args)]
+pub(crate) struct DocumentationArguments {
+    /// The directory to extract the documentation from. By default that of a module comes from the files that are
+    /// published, and that of a provider from *_docs.zip beside the zips, or from ../docs or ../website/docs
+    #[arg(long, value_name = "DIR", conflicts_with = "no_docs")]
+    pub(crate) docs: Option<PathBuf>,
+
+    /// Publish without documentation
+    #[arg(long)]
+    pub(crate) no_docs: bool,
+
+    /// Fail if there is no documentation, or if it cannot be stored; without this option, that is a warning
+    #[arg(long, conflicts_with = "no_docs")]
+    pub(crate) require_docs: bool,
+}
 
 /// The documentation of a release that is about to be published, if there is any. Only if it is required does a
 /// failure of it fail the publish.
@@ -42,36 +61,25 @@ impl ReleaseDocumentation {
     /// The documentation is required, and cannot be extracted.
     pub(super) fn extract(
         arguments: &DocumentationArguments,
-        (package, version): (Package, Version),
+        subject: (Package, Version),
         output: &Output,
         extract: impl FnOnce() -> Result<Option<Extracted>, Failure>,
     ) -> Result<Self, Failure> {
         let is_required = arguments.require_docs;
         let extracted = match arguments.no_docs {
             true => Ok(None),
-            false => extract().and_then(|found| match found {
-                Some(found) => {
-                    found.warn(output);
-                    Ready::new(&found, package, version).map(Some)
-                }
-                None if is_required => Err(Failure::refused(
-                    "no documentation was found: name its directory with --docs, or publish without --require-docs",
-                )),
-                None => {
-                    output.progress("no documentation was found; terrace docs add adds it later");
-                    Ok(None)
-                }
-            }),
+            false => extract(),
         };
-        let ready = match extracted {
-            Err(failure) if is_required => return Err(failure),
-            Err(failure) => {
-                warn(&failure, output);
-                None
+        match &extracted {
+            Ok(Some(found)) => found.warn(output),
+            Ok(None) if !arguments.no_docs => {
+                output.progress("no documentation was found; terrace docs add adds it later");
             }
-            Ok(ready) => ready,
-        };
-        Ok(Self { is_required, ready })
+            _ => {}
+        }
+        Self::of(extracted, is_required, subject, |failure| {
+            warn(failure, output);
+        })
     }
 
     /// Returns the result of a dry run.
@@ -79,24 +87,30 @@ impl ReleaseDocumentation {
         self.ready.as_ref().map(|ready| ready.result(None))
     }
 
-    /// Returns documentation that may be missing, without printing anything about it.
+    /// Returns documentation that may be missing.
     ///
     /// # Errors
-    /// The registry would reject it, and it is required.
-    pub(super) fn quiet(
-        extracted: Option<&Extracted>,
+    /// It is required, and missing, or the registry would reject it. Otherwise the failure is passed to `note`.
+    pub(super) fn of(
+        extracted: Result<Option<Extracted>, Failure>,
         is_required: bool,
         (package, version): (Package, Version),
+        note: impl FnOnce(&Failure),
     ) -> Result<Self, Failure> {
-        let ready = extracted.map(|found| Ready::new(found, package, version));
-        let ready = match ready.transpose() {
-            Ok(None) if is_required => {
-                return Err(Failure::refused(
-                    "there is no documentation, and --require-docs is given",
-                ));
-            }
+        let ready = extracted.and_then(|found| match found {
+            Some(found) => Ready::new(&found, package, version).map(Some),
+            None if is_required => Err(Failure::refused(
+                "no documentation was found, and --require-docs is given",
+            )),
+            None => Ok(None),
+        });
+        let ready = match ready {
             Err(failure) if is_required => return Err(failure),
-            ready => ready.ok().flatten(),
+            Err(failure) => {
+                note(&failure);
+                None
+            }
+            Ok(ready) => ready,
         };
         Ok(Self { is_required, ready })
     }

@@ -1,7 +1,8 @@
 //! `terrace publish module`.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
+use clap::Args;
 use serde_json::json;
 use terrace_archive::{ArchiveFormat, zip_contents_warning};
 use terrace_core::api::admin::{ModuleArchiveBody, ModuleBody};
@@ -15,14 +16,56 @@ use super::documentation::ReleaseDocumentation;
 use super::package::{self, PackageRules};
 use crate::archive::pack::{Extent, pack};
 use crate::archive::{Archive, Source, read_file};
-use crate::args::{ModuleArguments, RegistryArguments};
+use crate::args::RegistryArguments;
 use crate::commands::connection::{connect, registry_url};
 use crate::commands::documentation::{Extracted, of_module};
+use crate::commands::publish::SourceArguments;
+use crate::commands::publish::documentation::DocumentationArguments;
 use crate::error::Failure;
-use crate::output::{Output, bytes, in_shell, plural};
-use crate::registry::publish::{Kind, PublishRequest};
+use crate::output::{Output, bytes, plural};
+use crate::registry::client::Client;
+use crate::registry::publish::{Kind, PublishRequest, Receipt};
 use crate::source::documentation::{DocumentationFiles, module_directory_files, module_files};
 use crate::source::repository::ReleaseSource;
+
+#[derive(Debug, Args)]
+pub(crate) struct ModuleArguments {
+    /// The directory to pack, or a .zip, .tar.gz or .tgz to send unchanged
+    #[arg(value_name = "DIR|ARCHIVE", default_value = ".")]
+    pub(crate) path: PathBuf,
+
+    /// The address of the module, as namespace/name/system
+    #[arg(long, value_parser = ModuleAddress::parse_hosted)]
+    pub(crate) address: ModuleAddress,
+
+    /// The version, such as 1.2.3
+    #[arg(long)]
+    pub(crate) version: Version,
+
+    /// The directory of the module inside the archive, if it is not the top level
+    #[arg(long, value_name = "PATH")]
+    pub(crate) subdir: Option<Subdir>,
+
+    /// Publish this file although it looks as if it holds secrets: its exact path in the package. May be given several
+    /// times
+    #[arg(long, value_name = "FILE")]
+    pub(crate) allow_secrets: Vec<String>,
+
+    /// Publish this configuration file although it looks as if no client could parse it: its exact path in the package. May
+    /// be given several times
+    #[arg(long, value_name = "FILE")]
+    pub(crate) allow_unparsed: Vec<String>,
+
+    #[command(flatten)]
+    pub(crate) source: SourceArguments,
+
+    #[command(flatten)]
+    pub(crate) documentation: DocumentationArguments,
+
+    /// Check everything that can be checked locally, show the request, and send nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
 
 /// Publishes a directory or an archive as a module.
 pub(crate) fn publish(
@@ -102,6 +145,25 @@ pub(crate) fn describe(
     release.request(archive, format, source, output, |_| Ok(Vec::new()))
 }
 
+/// Publishes a module with the documentation in its files, as one of many. Documentation that is not stored is a warning.
+pub(crate) fn publish_quietly(
+    request: &PublishRequest,
+    (address, version, subdir): (&ModuleAddress, &Version, Option<&Subdir>),
+    client: &Client<'_>,
+    output: &Output,
+) -> Result<Receipt, Failure> {
+    let files = published_files(request, subdir)?;
+    let extracted = Extracted::new(of_module(&files), &files);
+    let extracted = Some(extracted).filter(|extracted| !extracted.is_empty());
+    let subject = (Package::Module(address.clone()), version.clone());
+    let documentation = ReleaseDocumentation::of(Ok(extracted), false, subject, |_| {})?;
+    let (mut receipt, failure) = documentation.publish_quietly(request, client, output)?;
+    receipt
+        .warnings
+        .extend(failure.map(|it| format!("without documentation: {}", it.reasons().join("; "))));
+    Ok(receipt)
+}
+
 /// Returns a module that passes the core's checks, holds no secrets, and does not leave its package.
 fn prepare(arguments: &ModuleArguments, output: &Output) -> Result<PublishRequest, Failure> {
     let (archive, format) = archive(&arguments.path, output)?;
@@ -117,7 +179,7 @@ fn prepare(arguments: &ModuleArguments, output: &Output) -> Result<PublishReques
         allowed: &arguments.allow_secrets,
         unparsed: &arguments.allow_unparsed,
         is_tagged: false,
-        advice: &|levels| advice(arguments, levels),
+        advice: "pack a directory that contains all of them, and name the directory of the module in it with --subdir",
     };
     Release::of(arguments).request(archive, format, source, output, |archive| {
         package::reasons(archive, format, &rules, output)
@@ -167,6 +229,7 @@ impl<'a> Release<'a> {
             source: source.url.map(|url| url.to_string()),
             commit: source.commit.map(|commit| commit.to_string()),
             directory: source.directory.map(|directory| directory.to_string()),
+            tree: source.tree.map(|tree| tree.to_string()),
         };
         let module = ModulePublication::parse(address.clone(), version.clone(), &body)
             .map_err(Failure::Refused)?;
@@ -194,68 +257,6 @@ impl<'a> Release<'a> {
             archives: vec![archive],
         })
     }
-}
-
-/// Returns the command that publishes a package which calls do not leave, although they lead out of this one by a number
-/// of levels.
-fn advice(arguments: &ModuleArguments, levels: usize) -> String {
-    let ModuleArguments {
-        path,
-        address,
-        version,
-        ..
-    } = arguments;
-    let command = match path.is_dir() {
-        true => common_directory(path, levels, arguments.subdir.as_ref()),
-        false => None,
-    };
-    match command {
-        Some((directory, subdir)) => format!(
-            "pack the directory that contains all of them, and name the directory of the module in it: terrace publish \
-             module {} --subdir {subdir} --address {address} --version {version}",
-            in_shell(&directory)
-        ),
-        None => "pack a directory that contains all of them, and name the directory of the module in it with --subdir"
-            .to_owned(),
-    }
-}
-
-/// Returns the directory a number of levels above a path, and the directory of the module in it.
-fn common_directory(
-    path: &Path,
-    levels: usize,
-    subdir: Option<&Subdir>,
-) -> Option<(String, Subdir)> {
-    let real = std::fs::canonicalize(path).ok()?;
-    let names = real.components().filter_map(|part| match part {
-        Component::Normal(name) => name.to_str(),
-        _ => None,
-    });
-    let names: Vec<&str> = names.collect();
-    let below = names.get(names.len().checked_sub(levels)?..)?;
-    let subdir = below.iter().copied().chain(subdir.map(Subdir::as_str));
-    let subdir = subdir.collect::<Vec<_>>().join("/").parse().ok()?;
-    let mut given: Vec<Component<'_>> = path.components().collect();
-    let is_plain = |part: &Component<'_>| matches!(part, Component::Normal(_));
-    let kept = given.len().saturating_sub(levels);
-    let directory = match given.len() >= levels && given.iter().skip(kept).all(is_plain) {
-        true => {
-            given.truncate(kept);
-            given.into_iter().collect::<PathBuf>()
-        }
-        false => path
-            .components()
-            .chain(vec![Component::ParentDir; levels])
-            .collect(),
-    };
-    let directory = match directory.as_os_str().is_empty() {
-        true => ".".to_owned(),
-        false => {
-            let directory = directory.strip_prefix(".").unwrap_or(&directory);
-            directory.to_str()?.to_owned()
-        }
-    };
-    Some((directory, subdir))
 }
 
 /// Returns the archive to send: packed now, or the user's own.

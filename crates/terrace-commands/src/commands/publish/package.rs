@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use terrace_archive::{ArchiveFormat, SecretFile};
+use terrace_archive::{ArchiveFormat, Entry, EntryKind, SecretFile};
 use terrace_base::untrusted::quoted;
 use terrace_core::limits;
 use terrace_metadata::{ModuleSource, SourceFile, module_sources};
@@ -29,8 +29,8 @@ pub(super) struct PackageRules<'a> {
     pub(super) unparsed: &'a [String],
     /// Whether the files are those of a tag, so that a correction needs another one.
     pub(super) is_tagged: bool,
-    /// Returns the advice about calls that lead this number of levels out of the package.
-    pub(super) advice: &'a dyn Fn(usize) -> String,
+    /// The advice about calls that lead out of the package.
+    pub(super) advice: &'static str,
 }
 
 /// Returns the reasons not to publish a package. The others are printed as warnings.
@@ -77,14 +77,19 @@ fn link_reasons(
     format: ArchiveFormat,
     is_configuration: impl Fn(&str) -> bool,
 ) -> Result<Vec<String>, String> {
-    let links = archive.links(format);
-    let links = links.map_err(|error| format!("{}: {error}", archive.filename))?;
-    let links = links.iter().filter(|path| is_configuration(path));
-    let reason = |path: &String| {
+    // A zip with a link is refused already.
+    let entries = match format {
+        ArchiveFormat::Zip => Vec::new(),
+        ArchiveFormat::TarGz => archive.list(format)?,
+    };
+    let links = entries
+        .iter()
+        .filter(|entry| entry.kind == EntryKind::Symlink && is_configuration(&entry.name));
+    let reason = |link: &Entry| {
         format!(
             "{} is a symbolic link, which clients unpack as an empty file: pack the file that it points to (tar \
              --dereference)",
-            quoted(path)
+            quoted(normal(&link.name))
         )
     };
     Ok(links.take(limits::REASONS).map(reason).collect())
@@ -143,14 +148,6 @@ fn escape_reasons(
             quoted(&escape.reference)
         ));
     }
-    let Some(levels) = found
-        .fatal
-        .iter()
-        .map(|escape| escape.levels.unwrap_or_default())
-        .max()
-    else {
-        return Vec::new();
-    };
     let refused = found.fatal.iter().map(|escape| match escape.levels {
         Some(_) => format!(
             "{}: the source {} leads out of the package, and consumers only download the package: their \
@@ -165,9 +162,10 @@ fn escape_reasons(
             quoted(&escape.reference)
         ),
     });
-    match levels {
-        0 => refused.take(limits::REASONS).collect(),
-        levels => with_advice(refused.collect(), (rules.advice)(levels)),
+    let refused: Vec<String> = refused.collect();
+    match found.fatal.iter().any(|escape| escape.levels.is_some()) {
+        true => with_advice(refused, rules.advice.to_owned()),
+        false => refused.into_iter().take(limits::REASONS).collect(),
     }
 }
 

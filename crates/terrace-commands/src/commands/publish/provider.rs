@@ -1,26 +1,28 @@
 //! `terrace publish provider`.
 
+use std::path::PathBuf;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use clap::Args;
 use serde_json::json;
 use terrace_core::api::admin::{PackageBody, ProviderBody};
 use terrace_core::model::address::ProviderAddress;
+use terrace_core::model::name::Namespace;
 use terrace_core::model::package::Package;
 use terrace_core::model::platform::Platform;
 use terrace_core::model::shasums::Shasums;
 use terrace_core::publish::ProviderPublication;
-use terrace_openpgp as openpgp;
 use terrace_openpgp::{SigningKey, TooOld};
 
 use super::documentation::ReleaseDocumentation;
 use crate::archive::{Archive, read_file};
-use crate::args::{ProviderArguments, RegistryArguments};
-use crate::clock;
-use crate::commands::connection::{connect, registry_url};
+use crate::commands::connection::{Session, registry_url};
 use crate::commands::documentation::{Extracted, of_provider, read_schema};
+use crate::commands::publish::SourceArguments;
+use crate::commands::publish::documentation::DocumentationArguments;
 use crate::error::Failure;
 use crate::output::{Output, plural};
-use crate::parallel;
 use crate::registry::client::Client;
 use crate::registry::publish::{Kind, PublishRequest};
 use crate::source::dist::{self, Dist, Protocols};
@@ -28,17 +30,47 @@ use crate::source::documentation::{
     DocumentationFiles, has_documentation, provider_files, zip_files,
 };
 use crate::source::repository::ReleaseSource;
+use crate::{clock, parallel};
+use terrace_openpgp as openpgp;
+
+#[derive(Debug, Args)]
+pub(crate) struct ProviderArguments {
+    /// The directory with the zips, SHA256SUMS and its signature
+    #[arg(default_value = "dist")]
+    pub(crate) dir: PathBuf,
+
+    /// The namespace to publish in
+    #[arg(long)]
+    pub(crate) namespace: Namespace,
+
+    /// Publish the package of this platform, such as darwin_arm64, although its executable is for another one: where the
+    /// system emulates it. May be given several times
+    #[arg(long, value_name = "PLATFORM")]
+    pub(crate) allow_platform: Vec<Platform>,
+
+    #[command(flatten)]
+    pub(crate) source: SourceArguments,
+
+    #[command(flatten)]
+    pub(crate) documentation: DocumentationArguments,
+
+    /// The output of "terraform providers schema -json" with this provider: for its resources and functions in
+    /// searches, and for those that no page describes
+    #[arg(long, value_name = "FILE", conflicts_with = "no_docs")]
+    pub(crate) schema: Option<PathBuf>,
+
+    /// Check everything that can be checked locally, show the request, and send nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
 
 /// Publishes the provider in a dist directory.
-pub(crate) fn publish(
-    arguments: &ProviderArguments,
-    registry: &RegistryArguments,
-    output: &Output,
-) -> Result<(), Failure> {
+pub(crate) fn publish(arguments: &ProviderArguments, session: Session<'_>) -> Result<(), Failure> {
+    let output = session.output;
     // A missing URL or token is reported before the work of checking.
     let client = match arguments.dry_run {
         true => None,
-        false => Some(connect(registry, output)?),
+        false => Some(session.connect()?),
     };
     let dist = Dist::find(&arguments.dir).map_err(Failure::Refused)?;
     let address = ProviderAddress {
@@ -56,7 +88,7 @@ pub(crate) fn publish(
     let documentation = documentation(arguments, (&dist, &address), output)?;
     let Some(client) = client else {
         output.progress("the signature is not checked against the namespace's keys in a dry run");
-        let url = registry_url(registry)?;
+        let url = registry_url(session.registry)?;
         request.show_dry_run(documentation.dry_run(), url.as_ref(), output);
         return Ok(());
     };

@@ -1,12 +1,12 @@
 //! The details of a module.
 
-use terrace_core::documentation::{OnlyIn, of_both};
+use terrace_core::api::details::{ModuleView, NamedPartView};
+use terrace_core::documentation::{ModulePart, OnlyIn, of_both};
 
 use crate::output::{Column, Screen, Table, shown};
-use crate::registry::catalog::{Module, ModulePart, Named};
 
 /// Adds the inputs, outputs and requirements of a module.
-pub(super) fn add(module: &Module, screen: &mut Screen) {
+pub(super) fn add(module: &ModuleView, screen: &mut Screen) {
     let root = &module.root;
     let sections = [
         ("Inputs", inputs(root)),
@@ -25,9 +25,9 @@ pub(super) fn add(module: &Module, screen: &mut Screen) {
 }
 
 /// Returns the errors of all directories, which name the missing declarations.
-pub(super) fn errors(module: &Module) -> impl Iterator<Item = &String> {
+pub(super) fn errors(module: &ModuleView) -> impl Iterator<Item = &String> {
     let parts = module.submodules.iter().chain(&module.examples);
-    let errors = parts.flat_map(|part| &part.errors);
+    let errors = parts.flat_map(|it| &it.part.errors);
     module.root.errors.iter().chain(errors)
 }
 
@@ -58,7 +58,8 @@ fn named(name: &str, only: OnlyIn) -> String {
     only.map_or_else(|| name.to_owned(), |client| format!("{name} ({client})"))
 }
 
-fn inputs(root: &ModulePart) -> Table {
+/// Returns the inputs, the required ones first.
+pub(super) fn inputs(root: &ModulePart) -> Table {
     let mut table = Table::new([
         Column::whole("NAME"),
         Column::cut("TYPE"),
@@ -116,23 +117,19 @@ fn resources(root: &ModulePart) -> Table {
         Column::left_out(1, "MODE"),
     ]);
     for (resource, only) in both(root, |it| &it.resources) {
-        let mode = match resource.mode.as_str() {
-            "managed" => "resource",
-            mode => mode,
-        };
         table.row([
             resource.resource_type.clone(),
             named(&resource.name, only),
-            mode.to_owned(),
+            resource.mode.block().to_owned(),
         ]);
     }
     table
 }
 
-fn names(parts: &[Named]) -> Table {
+fn names(parts: &[NamedPartView]) -> Table {
     let mut table = Table::new([Column::whole("NAME")]);
     for part in parts {
-        table.row([part.name.clone()]);
+        table.row([part.name.to_string()]);
     }
     table
 }

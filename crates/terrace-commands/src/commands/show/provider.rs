@@ -1,13 +1,14 @@
 //! The details of a provider.
 
+use terrace_core::api::details::{DocumentView, PlatformView};
+
 use crate::output::{Column, Screen, Table, bytes, shown};
-use crate::registry::catalog::{Document, Platform};
 
 /// The number of names of a kind that are shown. Some providers have more than a thousand.
 const NAMES: usize = 40;
 
 /// Adds the packages of a provider.
-pub(super) fn add_platforms(platforms: &[Platform], screen: &mut Screen) {
+pub(super) fn add_platforms(platforms: &[PlatformView], screen: &mut Screen) {
     if platforms.is_empty() {
         return;
     }
@@ -16,22 +17,19 @@ pub(super) fn add_platforms(platforms: &[Platform], screen: &mut Screen) {
         Column::left_out(1, "SIZE"),
         Column::cut("SHA256"),
     ]);
-    for Platform {
-        os,
-        arch,
-        size,
-        sha256,
-    } in platforms
-    {
-        let size = size.map(bytes);
-        table.row([format!("{os}_{arch}"), shown(size), shown(sha256.as_ref())]);
+    for it in platforms {
+        table.row([
+            format!("{}_{}", it.os, it.arch),
+            shown(it.size.map(bytes)),
+            it.sha256.to_string(),
+        ]);
     }
     screen.title("Platforms");
     screen.table(&table);
 }
 
 /// Adds the names of the documents, by kind.
-pub(super) fn add_documents(documents: &[Document], screen: &mut Screen) {
+pub(super) fn add_documents(documents: &[DocumentView], screen: &mut Screen) {
     // The registry lists them in the order of their kinds.
     let kinds = documents.chunk_by(|one, next| one.kind == next.kind);
     let fields = kinds.filter_map(|documents| {

@@ -4,24 +4,26 @@
 //! after the revocation of the token that the command itself uses.
 
 use serde_json::{Value, json};
-use terrace_base::time::UnixTime;
-use terrace_core::api::admin::{PresentedToken, TokenAnswer};
+use terrace_core::api::admin::{
+    PresentedToken, RevokedToken, RuleAnswer, SigningKeysDocument, TokenAnswer, WebhookAnswer,
+    WebhooksAnswer,
+};
+use terrace_core::api::endpoint::{TOKEN, WEBHOOKS};
+use terrace_core::model::name::Namespace;
 use terrace_core::model::rule_id::RuleId;
+use terrace_core::model::status::KeyState;
 use terrace_core::model::token_id::TokenId;
 
-use super::connected_rules::ConnectedRules;
-use super::left_behind::LeftBehind;
 use super::list;
 use super::revoke::revoked;
 use super::state::State;
-use crate::args::RegistryArguments;
 use crate::clock;
-use crate::commands::circuit_breaker::CircuitBreaker;
-use crate::commands::connection::connect;
-use crate::commands::person::Belongings;
-use crate::error::{Failure, Several};
+use crate::commands::connection::Session;
+use crate::commands::key::{administered_by, each_namespace};
+use crate::commands::person::{Belongings, Connection};
+use crate::error::Failure;
 use crate::output::Output;
-use crate::registry::client::Client;
+use crate::registry::client::{Call, Client};
 
 /// The departure of a person.
 pub(super) struct Departure<'a> {
@@ -33,295 +35,300 @@ pub(super) struct Departure<'a> {
 }
 
 /// Revokes all valid tokens of a person, and names the objects that they may leave behind.
-pub(super) fn run(
-    departure: &Departure<'_>,
-    registry: &RegistryArguments,
-    output: &Output,
-) -> Result<(), Failure> {
-    let Departure {
-        person, with_rules, ..
-    } = *departure;
-    let client = connect(registry, output)?;
-    let unchanged = |failure: Failure| departure.unchanged(failure);
-    let tokens = list::all(&client).map_err(unchanged)?;
-    let stored = client.rules().map_err(unchanged)?;
-    let caller = client.presented_token().map_err(unchanged)?;
-    let belongings = Belongings::of(person, &tokens);
-    let rules = ConnectedRules::of(&belongings, &stored);
-    let left = LeftBehind::of(&belongings, &caller, &client, output).map_err(unchanged)?;
-    let now = clock::now();
-    let own = accepted(belongings.own(), now).map_err(unchanged)?;
-    let created = accepted(belongings.created(), now).map_err(unchanged)?;
-    let removable = match with_rules {
-        true => rules.removable(),
-        false => Vec::new(),
-    };
+pub(super) fn run(departure: &Departure<'_>, session: Session<'_>) -> Result<(), Failure> {
+    let output = session.output;
+    let person = departure.person;
+    let client = session.connect()?;
+    let seen = Seen::read(&client, output)?;
+    let belongings = Belongings::of(person, &seen.tokens);
+    // A rule that was added with a token that they created may be another person's.
+    let is_removed = |it| departure.with_rules && it != Connection::AddedWithCreated;
+    let connected = seen.rules.iter();
+    let connected = connected.filter_map(|rule| Some((belongings.connection(rule)?, rule.id)));
+    let (removed, kept): (Vec<_>, Vec<_>) = connected.partition(|(it, _)| is_removed(*it));
+    let ids = |rules: Vec<(_, RuleId)>| rules.into_iter().map(|(_, id)| id).collect::<Vec<_>>();
+    let (removed, kept) = (ids(removed), texts(&ids(kept)));
 
-    let changes = departure.change(&steps(&own, &removable, &caller), &client, output);
-
-    if !created.is_empty() {
-        output.warning(&format!(
-            "tokens that {person} created for others, or that were created with such a token, stay valid. Revoke those that \
-             {person} may know: {}",
-            output.command(format_args!("token revoke {}", joined(&created, " ")))
-        ));
+    let own = accepted(belongings.own())?;
+    let created = texts(&accepted(belongings.created())?);
+    let (webhooks, keys) = (seen.webhooks(&belongings), seen.keys(&belongings));
+    let is_unknown = belongings.own().is_empty()
+        && [&created, &kept].iter().all(|it| it.is_empty())
+        && removed.is_empty()
+        && [&webhooks, &keys].iter().all(|it| it.is_empty());
+    let changes = departure.change(&seen.caller, own, removed, &client, output);
+    for (objects, what, command) in [
+        (
+            &created,
+            "tokens that they created for others stay valid",
+            "token revoke",
+        ),
+        (
+            &kept,
+            "rules that they added, or that grant them something by name, stay",
+            "trust remove, or role remove",
+        ),
+        (
+            &names(&webhooks, "id"),
+            "webhooks that they or holders of such tokens added stay",
+            "webhook remove",
+        ),
+        (
+            &keys.iter().filter_map(namespace_and_key).collect(),
+            "signing keys that they or holders of such tokens added stay",
+            "key remove, or key revoke",
+        ),
+    ] {
+        if !objects.is_empty() {
+            let command = output.command(command);
+            output.warning(&format!("{what}: {} ({command})", objects.join(", ")));
+        }
     }
-    rules.warn(person, with_rules, output);
-    left.warn(person, output);
-    let is_complete = sees_everything(&caller, output);
-    let report = json!({
-        "status": if departure.dry_run { "dry_run" } else { "ok" },
+    let left = [texts(&changes.not_removed), kept].concat();
+    let mut report = json!({
         "revoked": changes.revoked,
-        "not_revoked": changes.not_revoked(),
+        "not_revoked": changes.not_revoked,
         "created_for_others": created,
         "rules_removed": changes.removed,
-        "rules_left": rules.left(&changes.removed),
-        "webhooks_left": left.webhooks(),
-        "signing_keys_left": left.keys(),
-        "complete": is_complete,
+        "rules_left": left,
+        "webhooks_left": webhooks,
+        "signing_keys_left": keys,
+        "complete": seen.caller.is_admin(),
     });
-    let is_unknown = belongings.own().is_empty() && created.is_empty();
-    if is_unknown && rules.is_empty() && left.is_empty() {
+    if is_unknown {
         let message = format!(
             "no token has the name {person:?}, or is from a sign-in with this account, and no stored rule, webhook or signing \
              key is of this person: {} shows the names and accounts",
             output.command("token list")
         );
-        return Err(several(
-            Failure::Missing(message),
-            Vec::new(),
-            Vec::new(),
-            report,
-        ));
+        let failure = Failure::Missing(message.clone());
+        return output.outcome(String::new(), report, Some(failure), vec![message]);
     }
-    let mut lines = departure.lines(&changes, is_complete);
+    let mut lines = departure.lines(&changes);
     if belongings.has_signed_in() {
         lines.push(format!(
             "{person} can sign in again while the sign-in provider and the rules (TERRACE_LOGIN_RULES, terrace role list) allow it"
         ));
     }
-    match changes.failure(output) {
-        None => {
-            output.result(&lines, &report);
-            Ok(())
-        }
-        Some((worst, more)) => Err(several(worst, more, lines, report)),
+    if let (true, Some(members)) = (departure.dry_run, report.as_object_mut()) {
+        members.insert("status".to_owned(), json!("dry_run"));
+        output.result(&lines, &report);
+        return Ok(());
     }
+    let worst = changes.failures.iter().map(|(_, it)| it);
+    let worst = worst.min_by_key(|it| it.urgency()).cloned();
+    let reasons = changes.failures.iter().flat_map(|(undone, failure)| {
+        let each = failure.reasons().into_iter();
+        each.map(move |reason| format!("{undone}: {reason}"))
+    });
+    let mut reasons: Vec<String> = reasons.collect();
+    if !reasons.is_empty() {
+        reasons.push("run the same command again to complete this".to_owned());
+    }
+    output.outcome(lines.join("\n"), report, worst, reasons)
 }
 
-/// A change that a departure makes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Step {
-    Revoke(TokenId),
-    Remove(RuleId),
+/// Everything that is read.
+struct Seen {
+    caller: PresentedToken,
+    tokens: Vec<TokenAnswer>,
+    rules: Vec<RuleAnswer>,
+    webhooks: Vec<WebhookAnswer>,
+    keys: Vec<(Namespace, SigningKeysDocument)>,
 }
 
-impl Step {
-    /// Returns a statement that the step is not done.
-    fn undone(self) -> String {
-        match self {
-            Self::Revoke(id) => format!("token {id} is not revoked"),
-            Self::Remove(id) => format!("rule {id} is not removed"),
-        }
-    }
-
-    fn execute(self, client: &Client<'_>, output: &Output) -> Result<(), Failure> {
-        match self {
-            Self::Revoke(id) => {
-                client.revoke_token(id)?;
-                output.progress(&format!("{id} is revoked"));
+impl Seen {
+    /// Reads what the caller sees: an administrator of a namespace sees the tokens, the rules and the keys of the namespace
+    /// only, and no webhooks.
+    fn read(client: &Client<'_>, output: &Output) -> Result<Self, Failure> {
+        let mut seen = Self {
+            tokens: list::all(client)?,
+            rules: client.rules()?,
+            caller: client.presented_token()?,
+            webhooks: Vec::new(),
+            keys: Vec::new(),
+        };
+        if !seen.caller.is_admin() {
+            for namespace in administered_by(&seen.caller) {
+                let keys = client.keys(&namespace)?;
+                seen.keys.push((namespace, keys));
             }
-            Self::Remove(id) => {
-                client.remove_rule(id)?;
-                output.progress(&format!("rule {id} is removed"));
+            output.warning(&format!(
+                "only tokens, rules and signing keys that this token ({}) may manage were considered, and no webhooks; a token \
+                 with the scope admin sees all",
+                seen.caller.scopes.join(" ")
+            ));
+            return Ok(seen);
+        }
+        seen.webhooks = client
+            .call::<WebhooksAnswer>(Call::get(&WEBHOOKS))?
+            .webhooks;
+        let is_damaged = |key: &str| {
+            output.warning(&format!(
+                "{key} is damaged, so its keys were not considered: run {}",
+                output.command("admin verify")
+            ));
+        };
+        each_namespace(
+            client,
+            |namespace, keys| seen.keys.push((namespace, keys)),
+            is_damaged,
+        )?;
+        Ok(seen)
+    }
+
+    /// Returns the webhooks that are connected with a person.
+    fn webhooks(&self, belongings: &Belongings<'_>) -> Vec<Value> {
+        let webhooks = self.webhooks.iter();
+        webhooks
+            .filter(|it| belongings.connection_of(&it.by).is_some())
+            .map(|it| json!({ "id": it.id, "name": it.name, "host": it.host, "namespaces": it.namespaces, "by": it.by }))
+            .collect()
+    }
+
+    /// Returns the signing keys that are connected with a person. Nothing that a revoked key signed can be published or
+    /// installed.
+    fn keys(&self, belongings: &Belongings<'_>) -> Vec<Value> {
+        let mut found = Vec::new();
+        for (namespace, document) in &self.keys {
+            for key in &document.keys {
+                let status = document.statuses.get(&key.key_id);
+                let is_revoked = status.is_some_and(|it| it.state == KeyState::Revoked);
+                let addition = document.added.get(&key.key_id).filter(|_| !is_revoked);
+                if let Some(addition) = addition
+                    && belongings.connection_of(&addition.by).is_some()
+                {
+                    found.push(json!({
+                        "namespace": namespace.as_str(),
+                        "key_id": key.key_id,
+                        "added": addition.at.to_string(),
+                        "by": addition.by,
+                    }));
+                }
             }
         }
-        Ok(())
+        found
     }
-}
-
-/// Returns the changes in their order. The token of the command itself comes last: it can make no change afterwards.
-fn steps(tokens: &[TokenId], rules: &[RuleId], caller: &PresentedToken) -> Vec<Step> {
-    let is_own = |id: &&TokenId| caller.id.as_deref() == Some(&*id.to_string());
-    let others = tokens.iter().filter(|id| !is_own(id));
-    let own = tokens.iter().filter(is_own);
-    let rules = rules.iter().map(|id| Step::Remove(*id));
-    let revoke = |id: &TokenId| Step::Revoke(*id);
-    others
-        .map(revoke)
-        .chain(rules)
-        .chain(own.map(revoke))
-        .collect()
 }
 
 /// The outcome of the changes.
 #[derive(Default)]
 struct Changes {
     revoked: Vec<TokenId>,
+    not_revoked: Vec<TokenId>,
     removed: Vec<RuleId>,
-    failed: Vec<(Step, Failure)>,
-    not_tried: Vec<Step>,
-}
-
-impl Changes {
-    fn not_revoked(&self) -> Vec<TokenId> {
-        let failed = self.failed.iter().map(|(step, _)| *step);
-        let undone = failed.chain(self.not_tried.iter().copied());
-        let token = |step: Step| match step {
-            Step::Revoke(id) => Some(id),
-            Step::Remove(_) => None,
-        };
-        undone.filter_map(token).collect()
-    }
-
-    /// Returns the most urgent failure, and the further reasons.
-    fn failure(&self, output: &Output) -> Option<(Failure, Vec<String>)> {
-        let failures = self.failed.iter().map(|(_, failure)| failure);
-        let worst = failures.min_by_key(|failure| failure.urgency())?.clone();
-        let mut reasons = Vec::new();
-        for (step, failure) in &self.failed {
-            let undone = step.undone();
-            let each = failure.reasons().into_iter();
-            reasons.extend(each.map(|reason| format!("{undone}: {reason}")));
-        }
-        reasons.extend(
-            self.not_tried
-                .iter()
-                .map(|step| format!("{}: it was not tried after these failures", step.undone())),
-        );
-        reasons.push(format!(
-            "run the same command again to complete this: {} shows the tokens that are still valid",
-            output.command("token list")
-        ));
-        Some((worst, reasons))
-    }
+    not_removed: Vec<RuleId>,
+    /// The failures, each with a statement of what is not done.
+    failures: Vec<(String, Failure)>,
 }
 
 impl Departure<'_> {
-    /// Makes the changes, or none in a dry run. One that fails does not stop the others, unless these would fail as well.
-    fn change(&self, steps: &[Step], client: &Client<'_>, output: &Output) -> Changes {
+    /// Makes the changes, or none in a dry run. One that fails does not stop the others. The token of the command itself comes
+    /// last: it can make no change afterwards.
+    fn change(
+        &self,
+        caller: &PresentedToken,
+        tokens: Vec<TokenId>,
+        rules: Vec<RuleId>,
+        client: &Client<'_>,
+        output: &Output,
+    ) -> Changes {
         let mut changes = Changes::default();
-        let mut breaker = CircuitBreaker::default();
-        for step in steps {
-            if breaker.is_open() {
-                changes.not_tried.push(*step);
-                continue;
+        if self.dry_run {
+            (changes.revoked, changes.removed) = (tokens, rules);
+            return changes;
+        }
+        let is_own = |id: &TokenId| caller.id.as_deref() == Some(&*id.to_string());
+        let (own, others): (Vec<_>, Vec<_>) = tokens.into_iter().partition(is_own);
+        let revoke = |id: TokenId, changes: &mut Changes| match client
+            .call::<RevokedToken>(Call::delete(&TOKEN).with(id))
+        {
+            Ok(_) => {
+                output.progress(&format!("{id} is revoked"));
+                changes.revoked.push(id);
             }
-            let outcome = match self.dry_run {
-                true => Ok(()),
-                false => step.execute(client, output),
-            };
-            match (outcome, step) {
-                (Err(failure), step) => {
-                    breaker.fail(&failure);
-                    changes.failed.push((*step, failure));
-                    continue;
+            Err(failure) => {
+                changes.not_revoked.push(id);
+                let undone = format!("token {id} is not revoked");
+                changes.failures.push((undone, failure));
+            }
+        };
+        for id in others {
+            revoke(id, &mut changes);
+        }
+        for id in rules {
+            match client.remove_rule(id) {
+                Ok(_) => {
+                    output.progress(&format!("rule {id} is removed"));
+                    changes.removed.push(id);
                 }
-                (Ok(()), Step::Revoke(id)) => changes.revoked.push(*id),
-                (Ok(()), Step::Remove(id)) => changes.removed.push(*id),
+                Err(failure) => {
+                    changes.not_removed.push(id);
+                    let undone = format!("rule {id} is not removed");
+                    changes.failures.push((undone, failure));
+                }
             }
-            breaker.succeed();
+        }
+        for id in own {
+            revoke(id, &mut changes);
         }
         changes
     }
 
     /// Returns the result for people.
-    fn lines(&self, changes: &Changes, is_complete: bool) -> Vec<String> {
-        let person = self.person;
-        let ids: Vec<String> = changes.revoked.iter().map(ToString::to_string).collect();
-        let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+    fn lines(&self, changes: &Changes) -> Vec<String> {
+        let (tokens, rules) = (texts(&changes.revoked), texts(&changes.removed).join(", "));
+        let ids: Vec<&str> = tokens.iter().map(String::as_str).collect();
         let mut lines = Vec::new();
         match (ids.is_empty(), self.dry_run) {
-            (true, _) if !changes.not_revoked().is_empty() => {}
-            (true, _) if is_complete => {
-                lines.push(format!("no token of {person} is valid any more"));
-            }
+            (true, _) if !changes.not_revoked.is_empty() => {}
             (true, _) => lines.push(format!(
-                "no token of {person} is valid, among those that this token may manage"
+                "no token of {} is valid, among those that this token may manage",
+                self.person
             )),
             (false, true) => lines.push(format!("{} would be revoked", ids.join(", "))),
             (false, false) => lines.push(revoked(&ids)),
         }
-        let rules = joined(&changes.removed, ", ");
         match (rules.is_empty(), self.dry_run) {
             (true, _) => {}
             (false, true) => lines.push(format!("rules {rules} would be removed")),
             (false, false) => lines.push(format!(
-                "{rules} removed; this takes effect everywhere within a minute"
+                "rules {rules} removed; this takes effect everywhere within a minute"
             )),
         }
         lines
     }
-
-    /// Adds to the failure of a read that nothing has changed.
-    fn unchanged(&self, failure: Failure) -> Failure {
-        if self.dry_run {
-            return failure;
-        }
-        let more = format!(
-            "nothing was changed: no token of {} is revoked, and no rule removed. Run the same command again",
-            self.person
-        );
-        let report = json!({ "revoked": [], "rules_removed": [] });
-        let mut reasons = failure.reasons();
-        reasons.push(more);
-        several(failure, reasons, Vec::new(), report)
-    }
 }
 
 /// Returns the IDs of the tokens that the registry accepts.
-fn accepted(tokens: &[&TokenAnswer], now: UnixTime) -> Result<Vec<TokenId>, Failure> {
+fn accepted(tokens: &[&TokenAnswer]) -> Result<Vec<TokenId>, Failure> {
+    let now = clock::now();
     let accepted = tokens
         .iter()
         .filter(|token| State::of(token, now).is_accepted());
     let id = |token: &&TokenAnswer| {
-        token.id.parse().map_err(|_| {
-            let message = format!(
+        let invalid = || {
+            format!(
                 "the registry lists a token with the invalid ID {:?}",
                 token.id
-            );
-            Failure::Unexpected(message)
-        })
+            )
+        };
+        token.id.parse().map_err(|_| Failure::Unexpected(invalid()))
     };
     accepted.map(id).collect()
 }
 
-/// Returns a failure with the results. Without `reasons`, those of the failure itself are given.
-fn several(worst: Failure, reasons: Vec<String>, lines: Vec<String>, report: Value) -> Failure {
-    let document = match report {
-        Value::Object(mut members) => {
-            members.remove("status");
-            members
-        }
-        _ => serde_json::Map::new(),
-    };
-    let reasons = match reasons.is_empty() {
-        true => worst.reasons(),
-        false => reasons,
-    };
-    Failure::Several(Box::new(Several {
-        worst,
-        reasons,
-        lines,
-        document,
-    }))
+fn texts(ids: &[impl ToString]) -> Vec<String> {
+    ids.iter().map(ToString::to_string).collect()
 }
 
-fn joined(ids: &[impl ToString], separator: &str) -> String {
-    let ids: Vec<String> = ids.iter().map(ToString::to_string).collect();
-    ids.join(separator)
+/// Returns the arguments of `key remove`.
+fn namespace_and_key(key: &Value) -> Option<String> {
+    let text = |member| key.get(member)?.as_str();
+    Some(format!("{} {}", text("namespace")?, text("key_id")?))
 }
 
-/// Returns whether the caller sees everything. An administrator of a namespace sees the tokens, the rules and the keys of the
-/// namespace only, and no webhooks.
-fn sees_everything(caller: &PresentedToken, output: &Output) -> bool {
-    let sees_everything = caller.is_admin();
-    if !sees_everything {
-        output.warning(&format!(
-            "only tokens, rules and signing keys that this token ({}) may manage were considered, and no webhooks; a token with \
-             the scope admin sees all",
-            caller.scopes.join(" ")
-        ));
-    }
-    sees_everything
+fn names(objects: &[Value], member: &str) -> Vec<String> {
+    let names = objects.iter().filter_map(|it| it.get(member)?.as_str());
+    names.map(str::to_owned).collect()
 }

@@ -4,17 +4,18 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use terrace_base::time::UnixTime;
-use terrace_core::api::admin::TokenAnswer;
+use terrace_core::api::admin::{TokenAnswer, TokenPage};
+use terrace_core::api::endpoint::TOKENS;
 use terrace_core::auth::access::IssuedUnder;
 
 use super::state::{State, end, ends_within};
-use crate::args::RegistryArguments;
 use crate::clock;
-use crate::commands::connection::connect;
+use crate::commands::admin::stored::each_page;
+use crate::commands::connection::Session;
 use crate::commands::person::is_of;
 use crate::error::Failure;
 use crate::output::{Column, Output, Screen, Table, are};
-use crate::registry::client::Client;
+use crate::registry::client::{Call, Client};
 
 /// The tokens to list: all that match each given condition.
 pub(super) struct Filter<'a> {
@@ -25,12 +26,9 @@ pub(super) struct Filter<'a> {
 }
 
 /// Lists the tokens with their states.
-pub(super) fn run(
-    filter: &Filter<'_>,
-    registry: &RegistryArguments,
-    output: &Output,
-) -> Result<(), Failure> {
-    let client = connect(registry, output)?;
+pub(super) fn run(filter: &Filter<'_>, session: Session<'_>) -> Result<(), Failure> {
+    let output = session.output;
+    let client = session.connect()?;
     let now = clock::now();
     let mut tokens = all(&client)?;
     tokens.retain(|token| filter.accepts(token, now));
@@ -49,17 +47,13 @@ pub(super) fn run(
 }
 
 /// Returns all tokens, the oldest first.
-pub(in crate::commands) fn all(client: &Client<'_>) -> Result<Vec<TokenAnswer>, Failure> {
+pub(crate) fn all(client: &Client<'_>) -> Result<Vec<TokenAnswer>, Failure> {
     let mut tokens = Vec::new();
-    let mut after = None;
-    loop {
-        let page = client.tokens(after.as_deref())?;
+    each_page(|after| {
+        let page: TokenPage = client.call(Call::get(&TOKENS).query("after", after))?;
         tokens.extend(page.tokens);
-        match page.next {
-            Some(next) if after.as_ref() != Some(&next) => after = Some(next),
-            _ => break,
-        }
-    }
+        Ok(page.next)
+    })?;
     tokens.sort_by(|one, other| one.created.cmp(&other.created));
     Ok(tokens)
 }

@@ -1,23 +1,22 @@
 //! `terrace token revoke ID`.
 
 use serde_json::json;
+use terrace_core::api::admin::RevokedToken;
+use terrace_core::api::endpoint::TOKEN;
 use terrace_core::model::token_id::TokenId;
 
-use crate::args::RegistryArguments;
-use crate::commands::connection::connect;
+use crate::commands::connection::Session;
 use crate::error::Failure;
-use crate::output::Output;
+use crate::registry::client::Call;
 
 /// Revokes tokens by their IDs.
-pub(super) fn by_id(
-    ids: &[TokenId],
-    registry: &RegistryArguments,
-    output: &Output,
-) -> Result<(), Failure> {
-    let client = connect(registry, output)?;
+pub(super) fn by_id(ids: &[TokenId], session: Session<'_>) -> Result<(), Failure> {
+    let output = session.output;
+    let client = session.connect()?;
     let mut unknown = Vec::new();
     for id in ids {
-        if !client.revoke_token(*id)? {
+        let revoked: RevokedToken = client.call(Call::delete(&TOKEN).with(id))?;
+        if !revoked.known {
             unknown.push(id.to_string());
         }
     }

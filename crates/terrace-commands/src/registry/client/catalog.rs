@@ -3,20 +3,20 @@
 use std::collections::BTreeSet;
 
 use serde::de::DeserializeOwned;
-use terrace_base::percent::encode;
+use terrace_core::api::details::{
+    NamespacePage, Navigation, PackageDetails, PackagePage, SearchPage, UsedByPage, VersionDetails,
+};
+use terrace_core::api::endpoint::{
+    API_NAMESPACE, API_NAMESPACES, API_NAVIGATION, API_PACKAGE, API_SEARCH, API_USED_BY,
+    API_VERSION,
+};
 use terrace_core::model::owner::Owner;
 use terrace_core::model::package::Package;
+use terrace_core::model::status::ReleaseState;
 use terrace_core::model::version::Version;
-use ureq::http::Method;
 
-use super::{Call, Client, package_segments};
+use super::{Call, Client};
 use crate::error::Failure;
-use crate::http::Response;
-use crate::registry::catalog::{
-    NamespacesPage, Navigation, PackageDetails, PackagesPage, SearchPage, VersionDetails,
-};
-
-const API: &str = "/api/v1";
 
 /// An answer of the catalogue, and its text.
 pub(crate) struct Answer<T> {
@@ -35,25 +35,20 @@ pub(crate) struct PageQuery {
 }
 
 impl PageQuery {
-    fn parameters(&self) -> Vec<(&'static str, String)> {
-        let limit = self.limit.map(|limit| limit.to_string());
-        let parameters = [
-            ("kind", self.kind.clone()),
-            ("limit", limit),
-            ("after", self.after.clone()),
-        ];
-        let given = parameters.into_iter();
-        given
-            .filter_map(|(name, value)| Some((name, value?)))
-            .collect()
+    /// Adds the parameters to a request.
+    fn of(&self, call: Call) -> Call {
+        let call = call.query("kind", self.kind.as_deref());
+        let call = call.query("limit", self.limit);
+        call.query("after", self.after.as_deref())
     }
 }
 
 impl Client<'_> {
     /// Returns a page of the namespaces that the caller may see.
-    pub(crate) fn namespaces(&self, query: &PageQuery) -> Result<Answer<NamespacesPage>, Failure> {
-        let path = with_query(format!("{API}/namespaces"), &query.parameters());
-        self.catalog(path, || "namespaces".to_owned())
+    pub(crate) fn namespaces(&self, query: &PageQuery) -> Result<Answer<NamespacePage>, Failure> {
+        self.catalog(query.of(Call::get(&API_NAMESPACES)), || {
+            "namespaces".to_owned()
+        })
     }
 
     /// Returns a page of the packages of a namespace.
@@ -61,9 +56,19 @@ impl Client<'_> {
         &self,
         owner: &Owner,
         query: &PageQuery,
-    ) -> Result<Answer<PackagesPage>, Failure> {
-        let path = with_query(format!("{API}/namespaces/{owner}"), &query.parameters());
-        self.catalog(path, || format!("namespace {owner}"))
+    ) -> Result<Answer<PackagePage>, Failure> {
+        let call = query.of(Call::get(&API_NAMESPACE).with(owner));
+        self.catalog(call, || format!("namespace {owner}"))
+    }
+
+    /// Returns a page of the packages whose newest documented version uses a package.
+    pub(crate) fn used_by(
+        &self,
+        package: &Package,
+        query: &PageQuery,
+    ) -> Result<Answer<UsedByPage>, Failure> {
+        let call = query.of(Call::get(&API_USED_BY).of(package));
+        self.catalog(call, || format!("list of what uses {}", package.address()))
     }
 
     /// Returns a page of the packages and symbols that match all words.
@@ -73,16 +78,14 @@ impl Client<'_> {
         owner: Option<&Owner>,
         query: &PageQuery,
     ) -> Result<Answer<SearchPage>, Failure> {
-        let mut parameters = vec![("q", words.to_owned())];
-        parameters.extend(owner.map(|owner| ("namespace", owner.to_string())));
-        parameters.extend(query.parameters());
-        let path = with_query(format!("{API}/search"), &parameters);
-        self.catalog(path, || "packages".to_owned())
+        let call = Call::get(&API_SEARCH).query("q", Some(words));
+        let call = query.of(call.query("namespace", owner));
+        self.catalog(call, || "packages".to_owned())
     }
 
     /// Returns a package with its versions.
     pub(crate) fn package(&self, package: &Package) -> Result<Answer<PackageDetails>, Failure> {
-        self.catalog(package_path(package), || package.address())
+        self.catalog(Call::get(&API_PACKAGE).of(package), || package.address())
     }
 
     /// Returns one version of a package.
@@ -91,20 +94,20 @@ impl Client<'_> {
         package: &Package,
         version: &Version,
     ) -> Result<Answer<VersionDetails>, Failure> {
-        self.catalog(version_path(package, version), || {
+        self.catalog(Call::get(&API_VERSION).of_version(package, version), || {
             format!("{} {version}", package.address())
         })
     }
 
-    /// Returns whether the registry has no such version. A registry without a catalogue is not asked further.
+    /// Returns whether the registry has no such version.
     pub(crate) fn lacks_version(
         &self,
         package: &Package,
         version: &Version,
     ) -> Result<bool, Failure> {
-        let answer = self.get_answer(version_path(package, version))?;
+        let answer = self.send(&Call::get(&API_VERSION).of_version(package, version))?;
         match answer.status {
-            404 => self.has_catalog(),
+            404 if answer.missing().is_some() => Ok(true),
             _ if answer.is_success() => Ok(false),
             _ => Err(self.failure(answer)),
         }
@@ -112,33 +115,32 @@ impl Client<'_> {
 
     /// Returns the reason why a published version is revoked, if the catalogue says that it is.
     pub(crate) fn revocation(&self, package: &Package, version: &Version) -> Option<String> {
-        let details = self.known_version(package, version)?;
-        let status = details
-            .line
-            .status
-            .filter(|status| status.state == "revoked");
-        status.map(|status| status.reason.unwrap_or_default())
+        let known = self.known_version(package, version).ok().flatten();
+        let status = known?.version.status;
+        let revoked = status.filter(|status| status.state == ReleaseState::Revoked);
+        revoked.map(|status| status.reason.to_string())
     }
 
-    /// Returns a version as the catalogue describes it, if it does.
+    /// Returns a version as the catalogue describes it; `None` if the caller sees none there.
     pub(crate) fn known_version(
         &self,
         package: &Package,
         version: &Version,
-    ) -> Option<VersionDetails> {
-        let answer = self.get_answer(version_path(package, version)).ok()?;
-        serde_json::from_str(&answer.text).ok()
+    ) -> Result<Option<VersionDetails>, Failure> {
+        let answer = self.send(&Call::get(&API_VERSION).of_version(package, version))?;
+        match answer.status {
+            404 | 410 => Ok(None),
+            _ => self.read(answer).map(Some),
+        }
     }
 
     /// Returns the versions of a package in the catalogue; none if it has no such package.
     pub(crate) fn known_versions(&self, package: &Package) -> BTreeSet<Version> {
-        let answer = self.get_answer(package_path(package)).ok();
+        let answer = self.send(&Call::get(&API_PACKAGE).of(package)).ok();
         let details: Option<PackageDetails> =
             answer.and_then(|answer| serde_json::from_str(&answer.text).ok());
         let versions = details.into_iter().flat_map(|details| details.versions);
-        versions
-            .filter_map(|line| line.version.parse().ok())
-            .collect()
+        versions.map(|it| it.version).collect()
     }
 
     /// Returns the documents of one version.
@@ -147,8 +149,8 @@ impl Client<'_> {
         package: &Package,
         version: &Version,
     ) -> Result<Answer<Navigation>, Failure> {
-        let path = format!("{}/{version}/docs", package_path(package));
-        self.catalog(path, || {
+        let call = Call::get(&API_NAVIGATION).of_version(package, version);
+        self.catalog(call, || {
             format!("documentation of {} {version}", package.address())
         })
     }
@@ -156,83 +158,18 @@ impl Client<'_> {
     /// Requests a document about a subject that may not exist.
     fn catalog<T: DeserializeOwned>(
         &self,
-        path: String,
+        call: Call,
         subject: impl FnOnce() -> String,
     ) -> Result<Answer<T>, Failure> {
-        let answer = self.get_answer(path)?;
-        if answer.status == 404 {
-            return Err(self.absent(answer, &subject())?);
+        let answer = self.send(&call)?;
+        if let Some(message) = answer.missing() {
+            let (subject, url) = (subject(), self.url());
+            return Err(Failure::Missing(format!(
+                "there is no {subject} at {url}, or it is private and the token, if any, may not read it: {message}"
+            )));
         }
         let text = answer.text.clone();
         let value = self.read(answer)?;
         Ok(Answer { value, text })
-    }
-
-    /// Returns the failure that a subject is absent, or that the registry has no catalogue at all.
-    fn absent(&self, answer: Response, subject: &str) -> Result<Failure, Failure> {
-        let Some(message) = answer.missing() else {
-            return Ok(self.failure(answer));
-        };
-        let url = self.url();
-        if !self.has_catalog()? {
-            return Ok(Failure::Missing(format!(
-                "{url} has no catalogue: its version of Terrace is older than this command. Update the registry"
-            )));
-        }
-        Ok(Failure::Missing(format!(
-            "there is no {subject} at {url}, or it is private and the token, if any, may not read it: {message}"
-        )))
-    }
-
-    /// Returns whether the registry has a catalogue, which its older versions lack.
-    fn has_catalog(&self) -> Result<bool, Failure> {
-        let first = PageQuery {
-            limit: Some(1),
-            ..PageQuery::default()
-        };
-        let path = with_query(format!("{API}/namespaces"), &first.parameters());
-        Ok(self.get_answer(path)?.status != 404)
-    }
-
-    fn get_answer(&self, path: String) -> Result<Response, Failure> {
-        self.send(&Call {
-            method: Method::GET,
-            path,
-            body: None,
-        })
-    }
-}
-
-fn package_path(package: &Package) -> String {
-    format!("{API}/{}", package_segments(package))
-}
-
-fn version_path(package: &Package, version: &Version) -> String {
-    format!("{}/{version}", package_path(package))
-}
-
-fn with_query(path: String, parameters: &[(&str, String)]) -> String {
-    let mut path = path;
-    for (position, (name, value)) in parameters.iter().enumerate() {
-        let separator = if position == 0 { '?' } else { '&' };
-        path.push_str(&format!("{separator}{name}={}", encode(value)));
-    }
-    path
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_parameters_of_a_query_are_encoded() {
-        let query = PageQuery {
-            kind: Some("module".to_owned()),
-            limit: None,
-            after: Some("a/b&c".to_owned()),
-        };
-        let path = with_query("/p".to_owned(), &query.parameters());
-        assert_eq!(path, "/p?kind=module&after=a%2Fb%26c");
-        assert_eq!(with_query("/p".to_owned(), &[]), "/p");
     }
 }

@@ -2,11 +2,11 @@
 
 use terrace_base::digest::Sha256;
 use terrace_core::api::admin::{DocumentationAnswer, DocumentationBody, DocumentationState};
+use terrace_core::api::endpoint::DOCUMENTATION;
 use terrace_core::model::package::Package;
 use terrace_core::model::version::Version;
-use ureq::http::Method;
 
-use super::{Call, Client, json_text, package_segments};
+use super::{Call, Client};
 use crate::error::Failure;
 
 /// The condition under which documentation is accepted.
@@ -19,7 +19,7 @@ pub(crate) enum Condition {
 }
 
 /// The parameter of a change that the registry answers 409 if the version is published.
-const UNPUBLISHED: &str = "?unpublished=true";
+const UNPUBLISHED: &str = "unpublished";
 
 const TOO_OLD: &str = "the registry does not store documentation, because it is too old; after its upgrade, run terrace docs add";
 
@@ -36,16 +36,9 @@ impl Client<'_> {
         condition: Condition,
         body: &DocumentationBody,
     ) -> Result<DocumentationAnswer, Failure> {
-        let text = json_text(body)?;
-        let query = match condition {
-            Condition::Always => "",
-            Condition::Unpublished => UNPUBLISHED,
-        };
-        let answer = self.send(&Call {
-            method: Method::PUT,
-            path: format!("{}{query}", path(package, version)),
-            body: Some((&text, "application/json")),
-        })?;
+        let call = Call::put(&DOCUMENTATION).of_version(package, version);
+        let unpublished = (condition == Condition::Unpublished).then_some(true);
+        let answer = self.send(&call.query(UNPUBLISHED, unpublished).json(body)?)?;
         match answer.status {
             404 | 405 => Err(Failure::Missing(TOO_OLD.to_owned())),
             _ => self.read(answer),
@@ -58,7 +51,7 @@ impl Client<'_> {
         package: &Package,
         version: &Version,
     ) -> Result<Option<DocumentationState>, Failure> {
-        self.find(path(package, version))
+        self.find(Call::get(&DOCUMENTATION).of_version(package, version))
     }
 
     /// Removes the documentation of a version that is not published, if it has this archive.
@@ -71,31 +64,10 @@ impl Client<'_> {
         version: &Version,
         archive: Sha256,
     ) -> Result<(), Failure> {
-        let path = path(package, version);
-        self.remove(format!("{path}{UNPUBLISHED}&sha256={archive}"))
-    }
-}
-
-fn path(package: &Package, version: &Version) -> String {
-    let package = package_segments(package);
-    format!("/admin/v1/{package}/{version}/documentation")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_path_names_the_kind_of_the_package() {
-        let version = "1.0.0".parse().unwrap();
-        for (address, kind) in [
-            ("acme/widget", "providers"),
-            ("acme/vpc/aws", "modules"),
-            ("a.example/acme/widget", "mirror"),
-        ] {
-            let package = Package::parse_address(address).unwrap();
-            let expected = format!("/admin/v1/{kind}/{address}/1.0.0/documentation");
-            assert_eq!(path(&package, &version), expected);
-        }
+        let call = Call::delete(&DOCUMENTATION).of_version(package, version);
+        self.remove(
+            call.query(UNPUBLISHED, Some(true))
+                .query("sha256", Some(archive)),
+        )
     }
 }

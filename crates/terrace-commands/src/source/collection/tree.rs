@@ -43,12 +43,21 @@ pub(crate) trait Tree {
 
 /// The tree of a commit.
 pub(crate) struct CommitTree<'o> {
-    pub(crate) objects: &'o Objects,
+    objects: &'o Objects,
     /// The ID of the tree.
     pub(crate) id: String,
 }
 
-impl CommitTree<'_> {
+impl<'o> CommitTree<'o> {
+    /// Returns the tree of a commit.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub(crate) fn at(objects: &'o Objects, commit: &str) -> Result<Self, String> {
+        let id = objects.tree_of(commit)?;
+        Ok(Self { objects, id })
+    }
+
     /// Returns the entries of a directory; none if the directory does not exist.
     fn entries(&self, directory: &str) -> Result<Rc<Vec<Entry>>, String> {
         let id = match directory {

@@ -5,6 +5,7 @@ use std::io;
 use std::path::Path;
 
 use terrace_archive::ArchiveFormat;
+use terrace_core::documentation::{image_type, is_license};
 use terrace_core::model::subdir::Subdir;
 
 use super::DocumentationFiles;
@@ -68,6 +69,7 @@ fn read(
         if let Some(path) = wanted(name) {
             files.add(&path, contents);
         }
+        Ok(())
     })?;
     Ok(files)
 }
@@ -78,7 +80,8 @@ fn is_of_module(path: &str) -> bool {
     let is_readme = name
         .get(..6)
         .is_some_and(|start| start.eq_ignore_ascii_case("readme"));
-    is_readme || path.starts_with("examples/") || is_configuration(name)
+    let is_attached = image_type(name).is_some() || is_license(path);
+    is_readme || is_attached || path.starts_with("examples/") || is_configuration(name)
 }
 
 /// Returns whether a file of this name is part of a configuration.
@@ -99,7 +102,9 @@ mod tests {
             ("readme", true),
             ("modules/a/README.md", true),
             ("examples/a/values.yaml", true),
-            ("files/image.png", false),
+            ("files/image.png", true),
+            ("LICENSE", true),
+            ("modules/a/LICENSE", false),
             ("tf", false),
             ("read", false),
         ] {

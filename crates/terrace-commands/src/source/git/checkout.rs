@@ -17,13 +17,13 @@ use crate::source::local_paths::{Place, directory_of, resolve};
 const IGNORE_FILES: [&str; 2] = [".gitignore", ".terraformignore"];
 
 /// Maximum number of files and directories, as when a directory is packed.
-const MOST_ENTRIES: usize = 25_000;
+pub(super) const MOST_ENTRIES: usize = 25_000;
 
 /// Maximum number of bytes of all files: no registry accepts such a module.
-const TOTAL_BYTES: usize = 1024 * 1024 * 1024;
+pub(super) const TOTAL_BYTES: usize = 1024 * 1024 * 1024;
 
 /// The start of a file that stands for a large one in another store.
-const LFS_POINTER: &[u8] = b"version https://git-lfs.github.com/spec/v1";
+pub(super) const LFS_POINTER: &[u8] = b"version https://git-lfs.github.com/spec/v1";
 
 /// Directories of a commit on disk. They are removed with the value.
 pub(crate) struct Checkout {
@@ -254,7 +254,7 @@ impl Writer<'_> {
 }
 
 /// Returns a name that stays in its directory on every system.
-fn checked<'n>(name: &'n str, place: &str) -> Result<&'n str, String> {
+pub(super) fn checked<'n>(name: &'n str, place: &str) -> Result<&'n str, String> {
     let leads_away = matches!(name, "" | "." | "..") || name.contains(['/', '\\', '\0', ':']);
     match leads_away {
         true => Err(format!("{place:?} has a name that leads to another place")),

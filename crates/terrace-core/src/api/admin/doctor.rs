@@ -25,8 +25,6 @@ pub struct DoctorAnswer {
     pub version: String,
     /// The time of the registry (RFC 3339).
     pub time: String,
-    /// The settings for which parts of the registry do not work, one line each.
-    pub faults: Vec<String>,
     /// The settings that are valid but should be changed, one line each.
     pub warnings: Vec<String>,
     /// The source of the URLs of archives.

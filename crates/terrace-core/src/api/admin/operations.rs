@@ -9,8 +9,8 @@ use terrace_base::time::UnixTime;
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReindexBody {
-    /// The cursor returned by the previous step; none for the first step. `behind` is its older name.
-    #[serde(default, alias = "behind", skip_serializing_if = "Option::is_none")]
+    /// The cursor returned by the previous step; none for the first step.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<String>,
     /// The address of the only package to repair.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -50,8 +50,8 @@ pub struct ReindexAnswer {
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct VerifyBody {
-    /// The key returned by the previous step; none for the first step. `behind` is its older name.
-    #[serde(default, alias = "behind", skip_serializing_if = "Option::is_none")]
+    /// The key returned by the previous step; none for the first step.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<String>,
 }
 

@@ -1,6 +1,6 @@
 //! Routes of the admin API.
 
-use super::{mirrored, module, provider};
+use super::{any_module, mirrored, provider};
 use crate::http::problem::Problem;
 use crate::model::address::{MirroredAddress, ModuleAddress, ProviderAddress};
 use crate::model::name::{Namespace, check_not_reserved};
@@ -16,7 +16,8 @@ use terrace_openpgp::KeyId;
 pub enum AdminRoute {
     /// `/admin/v1/providers/{namespace}/{type}/{version}`
     PublishProvider(ProviderAddress, Version),
-    /// `/admin/v1/modules/{namespace}/{name}/{system}/{version}`
+    /// `/admin/v1/modules/{namespace}/{name}/{system}/{version}`, or with the hostname of a mirrored module before the
+    /// namespace
     PublishModule(ModuleAddress, Version),
     /// `/admin/v1/mirror/{hostname}/{namespace}/{type}/{version}`
     MirroredRelease(MirroredAddress, Version),
@@ -97,13 +98,13 @@ impl AdminRoute {
                 mirrored(hostname, namespace, provider_type).map_err(bad)?,
                 version.parse().map_err(bad)?,
             ),
-            ["v1", "modules", namespace, name, system, version] => {
-                check_not_reserved(namespace).map_err(bad)?;
-                Self::PublishModule(
-                    module(namespace, name, system).map_err(bad)?,
-                    version.parse().map_err(bad)?,
-                )
-            }
+            ["v1", "modules", rest @ ..] => match any_module(rest).map_err(bad)? {
+                Some((address, [version])) => {
+                    check_not_reserved(address.namespace.as_str()).map_err(bad)?;
+                    Self::PublishModule(address, version.parse().map_err(bad)?)
+                }
+                _ => return Ok(None),
+            },
             ["v1", "documentation"] => Self::Documented,
             ["v1", "audit"] => Self::Audit,
             ["v1", "doctor"] => Self::Doctor,
@@ -166,10 +167,9 @@ fn package<'s, 't>(
             let address = provider(namespace, provider_type).map_err(bad)?;
             Some((Package::Provider(address), rest))
         }
-        ("modules", [namespace, name, system, rest @ ..]) => {
-            let address = module(namespace, name, system).map_err(bad)?;
-            Some((Package::Module(address), rest))
-        }
+        ("modules", segments) => any_module(segments)
+            .map_err(bad)?
+            .map(|(address, rest)| (Package::Module(address), rest)),
         ("mirror", [hostname, namespace, provider_type, rest @ ..]) => {
             let address = mirrored(hostname, namespace, provider_type).map_err(bad)?;
             Some((Package::Mirrored(address), rest))

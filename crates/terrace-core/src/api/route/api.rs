@@ -2,13 +2,12 @@
 
 use std::fmt;
 
-use super::{API_PREFIX, mirrored, missing, module, provider};
+use super::{API_PREFIX, any_module, mirrored, missing, provider};
 use crate::documentation::DocumentPath;
 use crate::http::problem::Problem;
 use crate::model::owner::Owner;
 use crate::model::package::Package;
-use crate::model::version::RequestedVersion;
-use crate::model::version::Version;
+use crate::model::version::{RequestedVersion, Version};
 use terrace_base::untrusted::{QUOTED_CHARS, line};
 
 /// A route of the registry's own API. A mirrored package is named by the hostname in the path, which may be one of the
@@ -17,6 +16,8 @@ use terrace_base::untrusted::{QUOTED_CHARS, line};
 pub enum ApiRoute {
     /// `/api/v1/search`
     Search,
+    /// `/api/v1/check`: whether versions in use may still be used.
+    Check,
     /// `/api/v1/token`: the token of the request.
     Token,
     /// `/api/v1/namespaces`
@@ -25,6 +26,8 @@ pub enum ApiRoute {
     Namespace(Owner),
     /// `/api/v1/{address}`
     Package(Package),
+    /// `/api/v1/{address}/used-by`
+    UsedBy(Package),
     /// `/api/v1/{address}/{version}`
     Version(Package, RequestedVersion),
     /// `/api/v1/{address}/{version}/docs`
@@ -39,6 +42,7 @@ impl ApiRoute {
     pub(super) fn parse(segments: &[&str]) -> Result<Option<Self>, Problem> {
         let (package, rest) = match segments {
             ["v1", "search"] => return Ok(Some(Self::Search)),
+            ["v1", "check"] => return Ok(Some(Self::Check)),
             ["v1", "token"] => return Ok(Some(Self::Token)),
             ["v1", "namespaces"] => return Ok(Some(Self::Namespaces)),
             ["v1", "namespaces", namespace] => return owner(namespace).map(Some),
@@ -49,10 +53,10 @@ impl ApiRoute {
                 let address = provider(namespace, provider_type).map_err(missing)?;
                 (Package::Provider(address), rest)
             }
-            ["v1", "modules", namespace, name, system, rest @ ..] => {
-                let address = module(namespace, name, system).map_err(missing)?;
-                (Package::Module(address), rest)
-            }
+            ["v1", "modules", rest @ ..] => match any_module(rest).map_err(missing)? {
+                Some((address, rest)) => (Package::Module(address), rest),
+                None => return Ok(None),
+            },
             [
                 "v1",
                 "mirror",
@@ -73,6 +77,7 @@ impl ApiRoute {
     fn of(package: Package, rest: &[&str]) -> Result<Option<Self>, Problem> {
         Ok(Some(match rest {
             [] => Self::Package(package),
+            ["used-by"] => Self::UsedBy(package),
             [version] => Self::Version(package, requested(version)?),
             [version, "docs"] => Self::Navigation(package, requested(version)?),
             [version, "docs", document @ ..] => {
@@ -93,10 +98,15 @@ impl fmt::Display for ApiRoute {
         write!(f, "{API_PREFIX}v1/")?;
         match self {
             Self::Search => f.write_str("search"),
+            Self::Check => f.write_str("check"),
             Self::Token => f.write_str("token"),
             Self::Namespaces => f.write_str("namespaces"),
             Self::Namespace(owner) => write!(f, "namespaces/{owner}"),
             Self::Package(package) => write_address(f, package),
+            Self::UsedBy(package) => {
+                write_address(f, package)?;
+                f.write_str("/used-by")
+            }
             Self::Version(package, version) => {
                 write_address(f, package)?;
                 write!(f, "/{version}")
@@ -148,11 +158,14 @@ mod tests {
     fn a_path_is_written_as_it_was_parsed() {
         for path in [
             "/api/v1/search",
+            "/api/v1/check",
             "/api/v1/namespaces",
             "/api/v1/namespaces/acme",
             "/api/v1/namespaces/registry.example.com/acme",
             "/api/v1/providers/acme/widget",
+            "/api/v1/modules/acme/vpc/aws/used-by",
             "/api/v1/modules/acme/vpc/aws/latest",
+            "/api/v1/modules/registry.example.com/acme/vpc/aws/latest",
             "/api/v1/mirror/registry.example.com/acme/widget/1.0.0+b/docs",
             "/api/v1/providers/acme/widget/1.0.0-rc.1/docs/data-sources/widget",
         ] {

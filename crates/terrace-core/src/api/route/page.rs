@@ -6,14 +6,13 @@
 use std::fmt;
 
 use super::api::requested;
-use super::{mirrored, missing, module, provider};
+use super::{any_module, mirrored, missing, module, provider};
 use crate::documentation::DocumentPath;
 use crate::http::problem::Problem;
+use crate::model::address::ModuleAddress;
 use crate::model::owner::Owner;
-use crate::model::package::Package;
-use crate::model::package::PackageKind;
-use crate::model::version::RequestedVersion;
-use crate::model::version::Version;
+use crate::model::package::{Package, PackageKind};
+use crate::model::version::{RequestedVersion, Version};
 
 /// A route of the web pages. A mirrored package is named by the hostname in the path, which may be one of the registry's
 /// own.
@@ -25,6 +24,8 @@ pub enum PageRoute {
     Browse(PackageKind),
     /// `/search`
     Search,
+    /// `/_names`: the packages that the search field offers.
+    Names,
     /// `/assistants`: how assistants and editors use the registry.
     Assistants,
     /// `/namespaces/{namespace}`, or `/namespaces/{hostname}/{namespace}`
@@ -33,6 +34,8 @@ pub enum PageRoute {
     Package(Package),
     /// `/{address}/versions`
     Versions(Package),
+    /// `/{address}/used-by`
+    UsedBy(Package),
     /// `/{address}/{version}`
     Version(Package, RequestedVersion),
     /// `/{address}/{version}/docs/{kind}/{page}` and `/{address}/{version}/docs` of a provider;
@@ -40,6 +43,7 @@ pub enum PageRoute {
     Document(Package, RequestedVersion, DocumentPath),
     /// The path of a document with `.md` at its end: its Markdown. `/{address}/{version}/docs/overview.md` and
     /// `/{address}/{version}/readme.md` are the first pages of a provider and of a module.
+    /// `/{address}/{version}/files/{path}` is an image of a module, or its licence.
     Text(Package, RequestedVersion, DocumentPath),
     /// `/{address}/compare/{from}...{to}`
     Comparison(Package, Version, Version),
@@ -63,6 +67,8 @@ pub enum PageRoute {
     SignOut,
     /// A path of OpenTofu's registry, and the path of the same page here.
     Moved(String),
+    /// A path that people try, such as a source address, and the path of a page that it may mean. Only browsers are sent there.
+    Guessed(String),
     /// A path of a page with an invalid name or version, and the error about it.
     Invalid(Problem),
     /// A path without a page, outside the protocols.
@@ -91,6 +97,19 @@ pub enum Badge {
 
 /// The path prefix of stylesheets, scripts and images.
 pub const ASSETS_PREFIX: &str = "/_assets/";
+
+/// Single segments that people try, with the pages that they mean.
+const GUESSES: [(&str, &str); 6] = [
+    ("modules", "/browse/modules"),
+    ("providers", "/browse/providers"),
+    ("browse", "/browse/modules"),
+    ("namespaces", "/"),
+    ("login", "/sign-in"),
+    ("docs", DOCUMENTATION),
+];
+
+/// The documentation of Terrace.
+pub const DOCUMENTATION: &str = concat!(env!("CARGO_PKG_REPOSITORY"), "/tree/main/docs");
 
 /// The first segments of paths that clients of a protocol request. No page is below them.
 const PROTOCOL_SEGMENTS: [&str; 10] = [
@@ -121,11 +140,14 @@ impl PageRoute {
         Ok(match (first, rest) {
             ("", []) => Some(Self::Home),
             ("search", []) => Some(Self::Search),
+            ("_names", []) => Some(Self::Names),
             ("assistants", []) => Some(Self::Assistants),
             ("browse", ["modules"]) => Some(Self::Browse(PackageKind::Module)),
             ("browse", ["providers"]) => Some(Self::Browse(PackageKind::Provider)),
             ("feed.atom", []) => Some(Self::Feed(FeedScope::Registry)),
             ("opensearch.xml", []) => Some(Self::OpenSearch),
+            // A browser that shows no page asks for it.
+            ("favicon.ico", []) => Some(Self::Moved(format!("{ASSETS_PREFIX}0.svg"))),
             ("robots.txt", []) => Some(Self::Robots),
             ("sitemap.xml", []) => Some(Self::Sitemap),
             ("sign-in", []) => Some(Self::SignIn),
@@ -134,12 +156,12 @@ impl PageRoute {
             ("namespaces", [owner @ .., "feed.atom"]) => {
                 owner_of(owner).map(|owner| Self::Feed(FeedScope::Namespace(owner)))
             }
-            ("namespaces", owner) => owner_of(owner).map(Self::Namespace),
+            ("namespaces", owner @ [_, ..]) => owner_of(owner).map(Self::Namespace),
             ("badges", rest) => Self::parse_badge(rest)?,
             ("module" | "provider", rest) => Some(Self::Moved(moved(first, rest))),
             _ => match package(first, rest)? {
                 Some((package, rest)) => Self::of_package(package, rest)?,
-                None => None,
+                None => guess(first, rest).map(Self::Guessed),
             },
         })
     }
@@ -163,6 +185,7 @@ impl PageRoute {
         Ok(match rest {
             [] => Some(Self::Package(package)),
             ["versions"] => Some(Self::Versions(package)),
+            ["used-by"] => Some(Self::UsedBy(package)),
             ["feed.atom"] => Some(Self::Feed(FeedScope::Package(package))),
             ["compare"] => Some(Self::ComparisonForm(package)),
             ["compare", versions] => match versions.split_once("...") {
@@ -192,13 +215,16 @@ impl PageRoute {
             // Only the API has a path for a file.
             DocumentPath::parse(&package, below).map(|path| path.shown_by(|_| true))
         };
-        if let Some(document) = last.strip_suffix(".md").and_then(parse) {
+        let markdown = last.strip_suffix(".md").and_then(parse);
+        if let Some(document) = markdown.filter(|it| !matches!(it, DocumentPath::File(_))) {
             return Some(Self::Text(package, version, document));
         }
         let document = parse(last)?;
         Some(match document {
             // The page of the version shows it.
             DocumentPath::Readme => Self::Version(package, version),
+            // It is sent as it is.
+            DocumentPath::File(_) => Self::Text(package, version, document),
             document => Self::Document(package, version, document),
         })
     }
@@ -221,6 +247,7 @@ impl PageRoute {
         match self {
             Self::Package(package) => Self::Package(map(package)),
             Self::Versions(package) => Self::Versions(map(package)),
+            Self::UsedBy(package) => Self::UsedBy(map(package)),
             Self::Version(package, version) => Self::Version(map(package), version),
             Self::Document(package, version, document) => {
                 Self::Document(map(package), version, document)
@@ -245,13 +272,16 @@ impl PageRoute {
             | Self::Namespace(_)
             | Self::Package(_)
             | Self::Versions(_)
+            | Self::UsedBy(_)
             | Self::Version(..)
             | Self::Document(..)
             | Self::Text(..)
             | Self::Comparison(..)
             | Self::ComparisonForm(_)
-            | Self::Moved(_) => true,
-            Self::Feed(_)
+            | Self::Moved(_)
+            | Self::Guessed(_) => true,
+            Self::Names
+            | Self::Feed(_)
             | Self::Badge(..)
             | Self::Asset(_)
             | Self::OpenSearch
@@ -287,10 +317,9 @@ fn package<'s, 'p>(
     segments: &'s [&'p str],
 ) -> Result<Option<(Package, &'s [&'p str])>, Problem> {
     Ok(match (kind, segments) {
-        ("modules", [namespace, name, system, rest @ ..]) => {
-            let address = module(namespace, name, system).map_err(missing)?;
-            Some((Package::Module(address), rest))
-        }
+        ("modules", segments) => any_module(segments)
+            .map_err(missing)?
+            .map(|(address, rest)| (Package::Module(address), rest)),
         ("providers", [namespace, provider_type, rest @ ..]) => {
             let address = provider(namespace, provider_type).map_err(missing)?;
             Some((Package::Provider(address), rest))
@@ -300,6 +329,39 @@ fn package<'s, 'p>(
             Some((Package::Mirrored(address), rest))
         }
         _ => None,
+    })
+}
+
+/// Returns the path of the page that a path without one may mean, by its shape alone: whether a package exists must not show.
+fn guess(first: &str, rest: &[&str]) -> Option<String> {
+    let known = GUESSES.iter().find(|(segment, _)| *segment == first);
+    Some(match (first, rest) {
+        (_, []) => known?.1.to_owned(),
+        ("modules" | "providers", [namespace]) => {
+            PageRoute::Namespace(owner_of(&[namespace])?).to_string()
+        }
+        ("modules" | "providers" | "mirrored" | "browse" | "badges" | "_assets", _) => return None,
+        // The source address of a module or provider, of which the hostname has a dot.
+        (host, [namespace, name, system]) if host.contains('.') => {
+            let address = module(namespace, name, system).ok()?;
+            // Nothing is mirrored from a hostname with a port.
+            let hostname = host.parse().ok();
+            format!(
+                "/modules/{}",
+                ModuleAddress {
+                    hostname,
+                    ..address
+                }
+            )
+        }
+        (host, [namespace, name]) if host.contains('.') => {
+            format!("/mirrored/{}", mirrored(host, namespace, name).ok()?)
+        }
+        (namespace, [name, system]) => {
+            format!("/modules/{}", module(namespace, name, system).ok()?)
+        }
+        (namespace, [name]) => format!("/providers/{}", provider(namespace, name).ok()?),
+        _ => return None,
     })
 }
 
@@ -339,12 +401,17 @@ impl fmt::Display for PageRoute {
             Self::Browse(PackageKind::Module) => f.write_str("/browse/modules"),
             Self::Browse(PackageKind::Provider) => f.write_str("/browse/providers"),
             Self::Search => f.write_str("/search"),
+            Self::Names => f.write_str("/_names"),
             Self::Assistants => f.write_str("/assistants"),
             Self::Namespace(owner) => write!(f, "/namespaces/{owner}"),
             Self::Package(package) => write_address(f, package),
             Self::Versions(package) => {
                 write_address(f, package)?;
                 f.write_str("/versions")
+            }
+            Self::UsedBy(package) => {
+                write_address(f, package)?;
+                f.write_str("/used-by")
             }
             Self::Version(package, version) => {
                 write_address(f, package)?;
@@ -362,7 +429,10 @@ impl fmt::Display for PageRoute {
                 write_address(f, package)?;
                 write!(f, "/{version}")?;
                 write_document(f, document)?;
-                f.write_str(".md")
+                match document {
+                    DocumentPath::File(_) => Ok(()),
+                    _ => f.write_str(".md"),
+                }
             }
             Self::Comparison(package, from, to) => {
                 write_address(f, package)?;
@@ -392,7 +462,7 @@ impl fmt::Display for PageRoute {
             Self::Sitemap => f.write_str("/sitemap.xml"),
             Self::SignIn => f.write_str("/sign-in"),
             Self::SignOut => f.write_str("/sign-out"),
-            Self::Moved(path) => f.write_str(path),
+            Self::Moved(path) | Self::Guessed(path) => f.write_str(path),
         }
     }
 }
@@ -438,6 +508,7 @@ mod tests {
             "/namespaces/registry.example.com/acme",
             "/modules/acme/vpc/aws",
             "/modules/acme/vpc/aws/versions",
+            "/modules/acme/vpc/aws/used-by",
             "/modules/acme/vpc/aws/latest",
             "/modules/acme/vpc/aws/1.2.3-rc.1",
             "/modules/acme/vpc/aws/1.2.3/submodules/endpoints",
@@ -449,6 +520,7 @@ mod tests {
             "/modules/acme/vpc/aws/1.2.3/submodules/endpoints.md",
             "/modules/acme/vpc/aws/compare/1.0.0...2.0.0-rc.1",
             "/modules/acme/vpc/aws/compare",
+            "/modules/registry.example.com/acme/vpc/aws/1.2.3/submodules/endpoints",
             "/providers/acme/widget",
             "/providers/acme/widget/1.0.0",
             "/providers/acme/widget/1.0.0/docs",
@@ -465,6 +537,7 @@ mod tests {
             "/opensearch.xml",
             "/robots.txt",
             "/sitemap.xml",
+            "/_names",
             "/sign-in",
             "/sign-out",
         ] {
@@ -531,12 +604,9 @@ mod tests {
     #[test]
     fn a_path_without_a_page_is_unknown() {
         for path in [
-            "/favicon.ico",
-            "/browse",
             "/browse/widgets",
-            "/namespaces",
             "/namespaces/a.b",
-            "/modules/acme",
+            "/modules/acme/vpc",
             "/modules/acme/vpc/aws/1.0.0/docs",
             "/modules/acme/vpc/aws/compare/1.0.0",
             "/providers/acme/widget/1.0.0/docs/widgets/x",
@@ -547,6 +617,38 @@ mod tests {
         ] {
             assert_eq!(parsed(path), PageRoute::Unknown, "{path}");
         }
+    }
+
+    #[test]
+    fn a_path_that_people_try_leads_to_the_page_that_its_shape_means() {
+        for (path, target) in [
+            ("/acme/vpc/aws", "/modules/acme/vpc/aws"),
+            (
+                "/registry.example.com/acme/vpc/aws",
+                "/modules/registry.example.com/acme/vpc/aws",
+            ),
+            ("/127.0.0.1:8443/acme/vpc/aws", "/modules/acme/vpc/aws"),
+            ("/hashicorp/random", "/providers/hashicorp/random"),
+            (
+                "/registry.example.com/hashicorp/random",
+                "/mirrored/registry.example.com/hashicorp/random",
+            ),
+            ("/modules", "/browse/modules"),
+            ("/namespaces", "/"),
+            ("/modules/Acme", "/namespaces/acme"),
+            ("/providers/acme", "/namespaces/acme"),
+            ("/docs", DOCUMENTATION),
+        ] {
+            assert_eq!(
+                parsed(path),
+                PageRoute::Guessed(target.to_owned()),
+                "{path}"
+            );
+        }
+        assert_eq!(
+            parsed("/modules/"),
+            PageRoute::Moved("/browse/modules".to_owned())
+        );
     }
 
     #[test]

@@ -7,7 +7,8 @@ use crate::model::name::{ModuleName, ModuleNamespace, Namespace, SEARCH};
 use crate::model::platform::Platform;
 use crate::model::version::Version;
 
-/// A route of service discovery, of the provider registry or of the module registry.
+/// A route of service discovery, of the provider registry or of the module registry. What clients need of mirrored modules
+/// has the same routes below `/origins/{hostname}`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TerraformRoute {
     /// `/.well-known/terraform.json`
@@ -72,32 +73,42 @@ impl TerraformRoute {
                 Version::parse_request(version).map_err(missing)?,
                 Platform::new(os, arch).map_err(missing)?,
             ),
-            ["modules", namespace, name, system, "versions"] => {
-                Self::ModuleVersions(module(namespace, name, system).map_err(missing)?)
+            ["modules", module @ ..] if module.len() > 2 => {
+                return Self::parse_module(None, module);
             }
-            ["modules", namespace, name, system, version, "download"] => Self::ModuleDownload(
-                module(namespace, name, system).map_err(missing)?,
-                Version::parse_request(version).map_err(missing)?,
-            ),
-            // The routes of update tools and scanners come after those of clients.
             ["providers", namespace, provider_type, version] => Self::ProviderVersion(
                 provider(namespace, provider_type).map_err(missing)?,
                 Version::parse_request(version).map_err(missing)?,
             ),
-            ["modules", namespace, name, system, "download"] => {
-                Self::ModuleNewest(module(namespace, name, system).map_err(missing)?)
-            }
-            ["modules", namespace, name, system, version] => Self::ModuleVersion(
-                module(namespace, name, system).map_err(missing)?,
-                Version::parse_request(version).map_err(missing)?,
-            ),
-            ["modules", namespace, name, system] => {
-                Self::Module(module(namespace, name, system).map_err(missing)?)
-            }
             ["providers", namespace, provider_type] => {
                 Self::Provider(provider(namespace, provider_type).map_err(missing)?)
             }
             _ => return ListRoute::parse(segments).map(|list| list.map(Self::List)),
+        }))
+    }
+
+    /// Parses the segments after `/v1/modules/`, or after `/origins/{hostname}/v1/modules/`, below which only the routes of
+    /// clients exist; `None` if they match no route.
+    #[inline(never)]
+    pub(super) fn parse_module(
+        hostname: Option<&str>,
+        segments: &[&str],
+    ) -> Result<Option<Self>, Problem> {
+        let [namespace, name, system, rest @ ..] = segments else {
+            return Ok(None);
+        };
+        let address = ModuleAddress {
+            hostname: hostname.map(str::parse).transpose().map_err(missing)?,
+            ..module(namespace, name, system).map_err(missing)?
+        };
+        let version = |text: &str| Version::parse_request(text).map_err(missing);
+        Ok(Some(match rest {
+            ["versions"] => Self::ModuleVersions(address),
+            [it, "download"] => Self::ModuleDownload(address, version(it)?),
+            ["download"] => Self::ModuleNewest(address),
+            [it] if hostname.is_none() => Self::ModuleVersion(address, version(it)?),
+            [] if hostname.is_none() => Self::Module(address),
+            _ => return Ok(None),
         }))
     }
 }

@@ -291,19 +291,6 @@ mod tests {
     }
 
     #[test]
-    fn a_client_token_survives_a_new_admin_token_while_the_previous_one_is_configured() {
-        let text = keys().write(&token("read"), NOW);
-        let newer = |previous| {
-            let keys = ClientTokenKeys::new(&Secret::new("fedcba9876543210"), previous);
-            keys.read(&text, &resource(), NOW)
-        };
-        let older = Secret::new(ADMIN);
-        assert_eq!(newer(Some(&older)), Ok(token("read")));
-        let foreign = CredentialsError::Token(AccessTokenError::Foreign);
-        assert_eq!(newer(None), Err(foreign));
-    }
-
-    #[test]
     fn a_resource_is_compared_without_the_case_of_its_host() {
         let resource = resource();
         assert!(resource.is("https://registry.example.com/mcp/private"));
@@ -329,11 +316,6 @@ mod tests {
     }
 
     proptest! {
-        #[test]
-        fn a_random_text_is_no_client_token(text in "(terrace_mcp_)?[A-Za-z0-9_.-]{0,120}") {
-            prop_assert!(keys().read(&text, &resource(), NOW).is_err());
-        }
-
         #[test]
         fn any_text_can_be_compared_with_a_resource(text in "\\PC{0,60}") {
             prop_assert!(!resource().is(&text));

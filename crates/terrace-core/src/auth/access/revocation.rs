@@ -11,9 +11,8 @@ use serde::{Deserialize, Serialize};
 use crate::model::oci::Digest;
 use crate::model::token_id::TokenId;
 use crate::storage::index_document::IndexDocument;
-use terrace_base::json;
-use terrace_base::sort;
 use terrace_base::time::UnixTime;
+use terrace_base::{json, sort};
 
 /// The stored revocation of a token, which is authoritative.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -114,7 +113,6 @@ impl Revocations {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pinned::assert_pinned;
     use terrace_base::digest::Sha256;
 
     const NOW: UnixTime = UnixTime(1_800_000_000);
@@ -172,18 +170,5 @@ mod tests {
         assert!(erased.iter().all(|digest| list.may_have_erased(*digest)));
         assert!(!list.may_have_erased(digest("d")));
         assert!(!Revocations::default().may_have_erased(digest("a")));
-    }
-
-    #[test]
-    fn the_documents_are_pinned() {
-        let text = serde_json::to_string(&document(1, Some(2))).unwrap();
-        assert_pinned(&text, r#"{"from":1,"expires":2}"#);
-        let all = [(id("0000000000000001"), document(1, None))];
-        let text = serde_json::to_string(&Revocations::of(all, NOW)).unwrap();
-        assert_pinned(&text, r#"{"revoked":{"0000000000000001":1}}"#);
-        let erased = [Digest::Sha256(Sha256::of(b""))];
-        let list = Revocations::default().with_erased(erased);
-        let text = r#"{"revoked":{},"erased":"e3b0c44298fc1c14"}"#;
-        assert_pinned(&serde_json::to_string(&list).unwrap(), text);
     }
 }

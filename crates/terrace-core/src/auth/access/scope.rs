@@ -133,6 +133,12 @@ impl Scopes {
         self.0.iter().any(administers)
     }
 
+    /// Returns whether these scopes allow publishing for any owner.
+    pub fn allow_publishing_any(&self) -> bool {
+        let publishes = |scope: &Scope| matches!(scope, Scope::Publish(_));
+        self.allow_administering_any() || self.0.iter().any(publishes)
+    }
+
     /// Returns whether these scopes allow everything that `scope` allows.
     pub fn cover(&self, scope: &Scope) -> bool {
         self.0.iter().any(|own| own.covers(scope))

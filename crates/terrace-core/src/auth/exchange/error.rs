@@ -1,11 +1,10 @@
 //! Errors of a token exchange, in OAuth's format (RFC 6749, section 5.2; RFC 8693, section 2.2.2).
 
-use serde::Serialize;
-
 use super::TRUSTED_PUBLISHERS;
 use crate::auth::exchange::EXCHANGE_BYTES;
-use crate::http::reply::{CachePolicy, Reply};
-use terrace_base::json;
+use crate::auth::oauth;
+use crate::auth::parameter::ParameterError;
+use crate::http::reply::Reply;
 
 /// The reason why a job gets no token.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,90 +29,57 @@ pub enum ExchangeError {
     Untrusted,
 }
 
-#[derive(Serialize)]
-struct Body<'a> {
-    error: &'a str,
-    error_description: String,
+impl From<ParameterError> for ExchangeError {
+    fn from(fault: ParameterError) -> Self {
+        Self::Malformed(fault.to_string())
+    }
 }
 
 impl ExchangeError {
-    fn status(&self) -> u16 {
-        match self {
-            Self::Off => 404,
-            Self::TooLarge => 413,
-            Self::TooMany => 429,
-            Self::Unavailable => 503,
-            Self::GrantType
-            | Self::Malformed(_)
-            | Self::Scope(_)
-            | Self::Target
-            | Self::Untrusted => 400,
-        }
-    }
-
-    fn code(&self) -> &'static str {
-        match self {
-            Self::GrantType => "unsupported_grant_type",
-            Self::Scope(_) => "invalid_scope",
-            Self::Target => "invalid_target",
-            Self::TooMany | Self::Unavailable => "temporarily_unavailable",
-            // RFC 8693 also covers a subject token that is "unacceptable based on policy".
-            Self::Malformed(_) | Self::Off | Self::TooLarge | Self::Untrusted => "invalid_request",
-        }
-    }
-
-    fn description(&self) -> String {
-        match self {
-            Self::GrantType => format!("grant_type must be {}", super::GRANT_TYPE),
-            Self::Malformed(message) | Self::Scope(message) => message.clone(),
-            Self::Off => format!(
-                "trusted publishing is disabled: {TRUSTED_PUBLISHERS} is not set, and no rule is stored; set it, run `terrace trust add`, or publish with a token"
-            ),
-            Self::Target => {
-                "audience and resource must be the origin of this registry, under which the request reached it"
-                    .to_owned()
-            }
-            Self::TooLarge => {
-                let limit = EXCHANGE_BYTES;
-                format!("the body may be at most {limit} bytes long")
-            }
-            Self::TooMany => {
-                "too many requests of untrusted jobs came from this address: wait a minute".to_owned()
-            }
-            Self::Unavailable => {
-                "the issuer of this token does not respond: send the same request again in a few seconds".to_owned()
-            }
-            Self::Untrusted => {
-                "no trusted-publishing rule matches this job, or its token is invalid: the registry's log states the reason, and `terrace trust list` lists the stored rules"
-                    .to_owned()
-            }
-        }
-    }
-
     /// Returns the response.
     pub fn reply<S>(&self) -> Reply<S> {
-        let body = Body {
-            error: self.code(),
-            error_description: described(&self.description()),
+        // RFC 8693 also covers a subject token that is "unacceptable based on policy".
+        const INVALID: &str = "invalid_request";
+        const LATER: &str = "temporarily_unavailable";
+        let too_large = format!("the body may be at most {EXCHANGE_BYTES} bytes long");
+        let grant_type = format!("grant_type must be {}", super::GRANT_TYPE);
+        let off = format!(
+            "trusted publishing is disabled: {TRUSTED_PUBLISHERS} is not set, and no rule is stored; set it, run `terrace trust add`, or publish with a token"
+        );
+        let (status, code, description) = match self {
+            Self::GrantType => (400, "unsupported_grant_type", &*grant_type),
+            Self::Malformed(message) => (400, INVALID, &**message),
+            Self::Scope(message) => (400, "invalid_scope", &**message),
+            Self::Off => (404, INVALID, &*off),
+            Self::Target => (
+                400,
+                "invalid_target",
+                "audience and resource must be the origin of this registry, under which the request reached it",
+            ),
+            Self::TooLarge => (413, INVALID, &*too_large),
+            Self::TooMany => (
+                429,
+                LATER,
+                "too many requests of untrusted jobs came from this address: wait a minute",
+            ),
+            Self::Unavailable => (
+                503,
+                LATER,
+                "the issuer of this token does not respond: send the same request again in a few seconds",
+            ),
+            Self::Untrusted => (
+                400,
+                INVALID,
+                "no trusted-publishing rule matches this job, or its token is invalid: the registry's log states the reason, and `terrace trust list` lists the stored rules",
+            ),
         };
-        let text = json::to_string(&body);
-        let reply = Reply::json(self.status(), CachePolicy::NoStore, text);
+        let reply = oauth::refusal(status, code, description);
         match self {
             Self::TooMany => reply.with("retry-after", "60"),
             Self::Unavailable => reply.with("retry-after", "5"),
             _ => reply,
         }
     }
-}
-
-/// Replaces the characters that an error description may not contain.
-fn described(text: &str) -> String {
-    let allowed = |c: char| match c {
-        '"' => '\'',
-        ' '..='~' if c != '\\' => c,
-        _ => '?',
-    };
-    text.chars().map(allowed).collect()
 }
 
 #[cfg(test)]

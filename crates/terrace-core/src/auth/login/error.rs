@@ -3,18 +3,16 @@
 
 use super::client::ClientDocumentError;
 use super::page::{Html, PATIENCE, page};
-use super::terminal::ParameterError;
-use super::{Person, Recipient, SignInPurpose};
+use super::{Client, Person, SignInPurpose};
+use crate::auth::parameter::ParameterError;
 use crate::http::reply::Reply;
 use terrace_base::url::authority;
 
 /// The reason why a sign-in fails.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SignInError {
-    /// The request is not one that a terminal makes.
+    /// The request is not one that a terminal or an application makes.
     Parameter(ParameterError),
-    /// The request is not one that an OAuth client of this registry makes.
-    Client(ParameterError),
     /// The sign-in was started elsewhere, or in another browser.
     Foreign,
     /// The sign-in took too long.
@@ -48,120 +46,128 @@ pub enum SignInError {
 impl SignInError {
     /// Returns the page for the error. `origin` is that of the registry; `purpose` is that of the sign-in, if known.
     pub fn page<S>(&self, origin: &str, purpose: Option<&SignInPurpose>) -> Reply<S> {
-        let (host, body) = (authority(origin), Html::default());
+        let say = |html: &'static str| Html::default().raw("<p>").raw(html);
         let (status, title, body) = match self {
-            Self::Parameter(ParameterError { parameter, rule })
-            | Self::Client(ParameterError { parameter, rule }) => {
-                let body = body
-                    .raw("<p>This address does not start a sign-in: its parameter <code>")
-                    .text(parameter)
-                    .raw("</code> ")
-                    .text(rule)
-                    .raw(".</p>");
+            Self::Parameter(ParameterError { parameter, rule }) => {
+                let body = say("This address does not start a sign-in: its parameter <code>");
+                let body = body.text(parameter).raw("</code> ").text(rule).raw(".");
                 (400, "This sign-in address is not valid", body)
             }
-            Self::Foreign => {
-                let body = body
-                    .raw("<p>This sign-in was not started in this browser, or another one was started ")
-                    .raw("after it. Cookies must be allowed for this site.</p>");
-                (400, "This sign-in cannot continue", body)
-            }
-            Self::TooOften => {
-                let body = body.raw("<p>Too many sign-ins from this network have failed. Wait a minute, then start again.</p>");
-                (429, "Too many sign-ins", body)
-            }
-            Self::Stale => {
-                let body = body
-                    .raw("<p>A sign-in must be finished within ")
+            Self::Foreign => (
+                400,
+                "This sign-in cannot continue",
+                say(
+                    "This sign-in was not started in this browser, or another one was started after it. Cookies must be allowed \
+                     for this site.",
+                ),
+            ),
+            Self::TooOften => (
+                429,
+                "Too many sign-ins",
+                say(
+                    "Too many sign-ins from this network have failed. Wait a minute, then start again.",
+                ),
+            ),
+            Self::Stale => (
+                400,
+                "This sign-in took too long",
+                say("A sign-in must be finished within ")
                     .raw(PATIENCE)
-                    .raw(".</p>");
-                (400, "This sign-in took too long", body)
-            }
+                    .raw("."),
+            ),
             Self::RefusedThere(error) => {
-                let body = body
-                    .raw("<p>The sign-in provider refused the sign-in: <code>")
-                    .text(error)
-                    .raw("</code>.");
-                let body = match purpose {
-                    Some(SignInPurpose::Page(_)) => body.raw("</p>"),
-                    Some(SignInPurpose::Token(Recipient::Client(_))) => {
-                        body.raw(" The application gets no token.</p>")
+                let body = say("The sign-in provider refused the sign-in: <code>").text(error);
+                let lost = match purpose {
+                    Some(SignInPurpose::Page(_)) => "</code>.",
+                    Some(SignInPurpose::Token(it)) if it.client != Client::Terminal => {
+                        "</code>. The application gets no token."
                     }
-                    _ => body.raw(" The terminal gets no token.</p>"),
+                    _ => "</code>. The terminal gets no token.",
                 };
-                (403, "Sign-in was refused", body)
+                (403, "Sign-in was refused", body.raw(lost))
             }
-            Self::RefusedHere => {
-                let body = body.raw("<p>You refused the request. The terminal gets no token.</p>");
-                (200, "Refused", body)
-            }
+            Self::RefusedHere => (
+                200,
+                "Refused",
+                say("You refused the request. The terminal gets no token."),
+            ),
             Self::NothingGranted(person) => {
-                let body = body
-                    .raw("<p>You are signed in as <strong>")
+                let body = say("You are signed in as <strong>")
                     .text(&person.name.to_string())
                     .raw("</strong>, but no sign-in rule of <strong>")
-                    .text(host)
+                    .text(authority(origin))
                     .raw("</strong> grants your account access. Ask its operator: the registry&#39;s log ")
-                    .raw("shows which rule comes closest.</p>");
+                    .raw("shows which rule comes closest.");
                 (403, "Your account has no access", body)
             }
-            Self::Distrusted => {
-                let body = body
-                    .raw("<p>The sign-in provider returned an invalid response. ")
-                    .raw("If this persists, contact the operator of this registry: the registry&#39;s log states ")
-                    .raw("the reason.</p>");
-                (502, "Sign-in has failed", body)
-            }
-            Self::Unreachable => {
-                let body = body
-                    .raw("<p>The sign-in provider does not respond. Wait a moment; if this persists, contact ")
-                    .raw("the operator of this registry.</p>");
-                (503, "The sign-in provider does not respond", body)
-            }
-            Self::Misconfigured => {
-                let body = body
-                    .raw("<p>The settings of this registry and its sign-in provider do not fit together. Contact the operator of ")
-                    .raw("this registry: the registry&#39;s log states the reason.</p>");
-                (502, "Sign-in is not configured correctly", body)
-            }
-            Self::Unavailable => {
-                let body = body
-                    .raw("<p>The storage of this registry does not respond. Wait a moment; if this persists, contact ")
-                    .raw("the operator of this registry.</p>");
-                (503, "This registry does not respond", body)
-            }
-            Self::Unprotected => {
-                let body = body
-                    .raw("<p>This registry relies on Cloudflare Access, and this request did not come ")
-                    .raw("through it, or not with a valid token. Contact the operator of this registry: the ")
-                    .raw("registry&#39;s log states the reason.</p>");
-                (403, "Sign-in has failed", body)
-            }
+            Self::Distrusted => (
+                502,
+                "Sign-in has failed",
+                say(
+                    "The sign-in provider returned an invalid response. If this persists, contact the operator of this registry: \
+                     the registry&#39;s log states the reason.",
+                ),
+            ),
+            Self::Unreachable => (
+                503,
+                "The sign-in provider does not respond",
+                say(
+                    "The sign-in provider does not respond. Wait a moment; if this persists, contact the operator of this \
+                     registry.",
+                ),
+            ),
+            Self::Misconfigured => (
+                502,
+                "Sign-in is not configured correctly",
+                say(
+                    "The settings of this registry and its sign-in provider do not fit together. Contact the operator of this \
+                     registry: the registry&#39;s log states the reason.",
+                ),
+            ),
+            Self::Unavailable => (
+                503,
+                "This registry does not respond",
+                say(
+                    "The storage of this registry does not respond. Wait a moment; if this persists, contact the operator of this \
+                     registry.",
+                ),
+            ),
+            Self::Unprotected => (
+                403,
+                "Sign-in has failed",
+                say(
+                    "This registry relies on Cloudflare Access, and this request did not come through it, or not with a valid \
+                     token. Contact the operator of this registry: the registry&#39;s log states the reason.",
+                ),
+            ),
             Self::Document(fault) => {
+                let body = say(
+                    "The application is not accepted, because of the document that describes it: ",
+                );
                 let body = body
-                    .raw("<p>The application is not accepted, because of the document that describes it: ")
                     .text(&fault.to_string())
-                    .raw(". Contact the publisher of the application.</p>");
+                    .raw(". Contact the publisher of the application.");
                 (400, "This application cannot sign in", body)
             }
-            Self::NoDocument => {
-                let body = body
-                    .raw("<p>The document that describes the application cannot be fetched. Wait a moment; if this persists, ")
-                    .raw("contact the operator of this registry: the registry&#39;s log states the reason.</p>");
-                (400, "This application cannot sign in", body)
-            }
-            Self::TooManyScopes => {
-                let body = body
-                    .raw("<p>The rules of this registry grant your account more scopes than the cookie of a ")
-                    .raw("browser can hold. Ask the operator of this registry for fewer and wider ones, such as ")
-                    .raw("<code>read</code>. A token of <code>terraform login</code> can hold them all.</p>");
-                (403, "Your access does not fit into a cookie", body)
-            }
+            Self::NoDocument => (
+                400,
+                "This application cannot sign in",
+                say(
+                    "The document that describes the application cannot be fetched. Wait a moment; if this persists, contact the \
+                     operator of this registry: the registry&#39;s log states the reason.",
+                ),
+            ),
+            Self::TooManyScopes => (
+                403,
+                "Your access does not fit into a cookie",
+                say(
+                    "The rules of this registry grant your account more scopes than the cookie of a browser can hold. Ask the \
+                     operator of this registry for fewer and wider ones, such as <code>read</code>. A token of <code>terraform \
+                     login</code> can hold them all.",
+                ),
+            ),
         };
-        let body = match self {
-            Self::Client(_) => body.connect_again(),
-            _ => body.begin_again(origin, purpose),
-        };
+        let body = body.raw("</p>").begin_again(origin, purpose);
         let reply = page(status, title, body, None);
         match self {
             Self::TooOften => reply.with("retry-after", "60"),
@@ -174,8 +180,7 @@ impl SignInError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::auth::access::Resource;
-    use crate::auth::login::{ClientRequest, Terminal};
+    use crate::auth::login::authorization::tests::{APPLICATION, TERMINAL, parse};
     use crate::http::reply::Body;
 
     #[test]
@@ -236,36 +241,26 @@ mod tests {
 
     #[test]
     fn a_link_ends_a_known_waiting_terminal_7_5() {
-        let query = "client_id=terraform-cli&response_type=code&code_challenge_method=S256\
-            &redirect_uri=http://localhost:10003/login&state=a%20%22state\
-            &code_challenge=E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
-        let terminal = Recipient::Terminal(Terminal::parse(query).unwrap());
-        let purpose = SignInPurpose::Token(terminal);
+        let purpose = SignInPurpose::Token(Box::new(parse(TERMINAL).unwrap()));
         let reply: Reply<()> =
             SignInError::RefusedHere.page("registry.example.com", Some(&purpose));
         let Body::Text(html) = &reply.body else {
             panic!()
         };
-        let link = "<a href=\"http://localhost:10003/login?code=refused&amp;state=a%20%22state&amp;error=access_denied\">";
+        let link = "<a href=\"http://localhost:10003/login?code=refused&amp;error=access_denied&amp;state=a%20%22state\">";
         assert!(html.contains(link), "{html}");
     }
 
     #[test]
     fn a_link_ends_a_waiting_application() {
-        let query = "client_id=https://app.example.com/c.json&response_type=code&code_challenge_method=S256\
-            &redirect_uri=http://127.0.0.1:33418/callback&resource=https://registry.example.com/mcp\
-            &code_challenge=E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
-        let hosts = ["app.example.com".parse().unwrap()];
-        let resources = [Resource::new("https://registry.example.com", "/mcp")];
-        let client = ClientRequest::parse(query, &hosts, &resources).unwrap();
-        let purpose = SignInPurpose::Token(Recipient::Client(Box::new(client)));
+        let purpose = SignInPurpose::Token(Box::new(parse(APPLICATION).unwrap()));
         let fault = ClientDocumentError::AuthMethod("<b>".to_owned());
         let error = SignInError::Document(Box::new(fault));
         let reply: Reply<()> = error.page("https://registry.example.com", Some(&purpose));
         let Body::Text(html) = &reply.body else {
             panic!()
         };
-        let link = "<a href=\"http://127.0.0.1:33418/callback?error=access_denied\
+        let link = "<a href=\"http://127.0.0.1:33418/callback?error=access_denied&amp;state=a%20%22state\
             &amp;iss=https%3A%2F%2Fregistry.example.com\">Notify the application</a>";
         assert!(html.contains(link), "{html}");
         assert!(
@@ -273,28 +268,6 @@ mod tests {
             "{html}"
         );
         assert!(!html.contains("terminal"), "{html}");
-    }
-
-    #[test]
-    fn the_page_for_a_refused_application_does_not_speak_of_terminals() {
-        let fault = ParameterError {
-            parameter: "client_id",
-            rule: "is at the host <b>".to_owned(),
-        };
-        let reply: Reply<()> = SignInError::Client(fault).page("https://r.example.com", None);
-        let Body::Text(html) = &reply.body else {
-            panic!()
-        };
-        assert_eq!(reply.status, 400);
-        assert!(html.contains("host &lt;b&gt;"), "{html}");
-        assert!(
-            html.contains("Cancel the sign-in in the application"),
-            "{html}"
-        );
-        assert!(
-            !html.contains("terminal") && !html.contains("login"),
-            "{html}"
-        );
     }
 
     #[test]

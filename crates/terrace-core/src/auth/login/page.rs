@@ -3,8 +3,8 @@
 //! All text from a request, a provider or a setting goes through [`Html::text`], which escapes it; only
 //! literals of this program are written unescaped. There are no scripts, and nothing is loaded.
 
-use super::client::{ClientName, ClientRequest};
-use super::{Consent, Recipient, ReturnPath, SIGN_IN_PATH, SignInPurpose, Terminal};
+use super::client::ClientName;
+use super::{Client, Consent, ReturnPath, SIGN_IN_PATH, SignInPurpose};
 use crate::auth::access::{Scope, Scopes};
 use crate::auth::login::SIGN_IN_SECONDS;
 use crate::http::form::encoded;
@@ -44,16 +44,15 @@ impl Html {
         let host = authority(origin);
         let html = match purpose {
             Some(SignInPurpose::Page(path)) => return self.sign_in_again(path),
-            Some(SignInPurpose::Token(recipient @ Recipient::Client(_))) => {
-                return self
-                    .raw("<p><a href=\"")
-                    .text(&recipient.refusal(origin))
-                    .raw("\">Notify the application</a>, so that it stops waiting. Then connect it to this registry again.</p>");
+            Some(SignInPurpose::Token(authorization)) => {
+                let html = self.raw("<p><a href=\"").text(&authorization.refusal(origin));
+                match authorization.client {
+                    Client::Application { .. } => return html
+                        .raw("\">Notify the application</a>, so that it stops waiting. Then connect it to this registry again.</p>"),
+                    Client::Terminal => html
+                        .raw("\">Notify the terminal</a>, so that it stops waiting.</p>"),
+                }
             }
-            Some(SignInPurpose::Token(recipient @ Recipient::Terminal(_))) => self
-                .raw("<p><a href=\"")
-                .text(&recipient.refusal(origin))
-                .raw("\">Notify the terminal</a>, so that it stops waiting.</p>"),
             None => self
                 .raw("<p>If you were opening a page of this registry, <a href=\"")
                 .text(SIGN_IN_PATH)
@@ -71,11 +70,6 @@ impl Html {
 }
 
 impl Html {
-    /// Appends instructions for the user of an application, if its request names no URL to which it could be sent back.
-    pub(super) fn connect_again(self) -> Self {
-        self.raw("<p>Cancel the sign-in in the application, which may still wait for it. Then connect it to this registry again.</p>")
-    }
-
     /// Appends a link by which a browser signs in, and then shows a page.
     fn sign_in_again(self, path: &ReturnPath) -> Self {
         self.raw("<p><a href=\"")
@@ -147,9 +141,16 @@ pub fn consent_page<S>(
         .raw("</strong> as <strong>")
         .text(&token.person.name.to_string())
         .raw("</strong>.</p>");
-    let body = match &consent.recipient {
-        Recipient::Terminal(_) => body.raw("<p>A terminal on this computer"),
-        Recipient::Client(client) => described(body, client, name),
+    let authorization = &consent.authorization;
+    let body = match &authorization.client {
+        Client::Terminal => body.raw("<p>A terminal on this computer"),
+        // Only the host of an application is verified.
+        Client::Application { id, .. } => body
+            .raw("<p>An application that calls itself <strong>")
+            .text(&name.map(ToString::to_string).unwrap_or_default())
+            .raw("</strong>, as described by <strong>")
+            .text(id.host())
+            .raw("</strong>,"),
     };
     let body = body.raw(" requests a token that allows it to:</p><ul>");
     let body = rights(body, &token.scopes)
@@ -165,40 +166,25 @@ pub fn consent_page<S>(
         false => body.raw("<button name=\"answer\" value=\"read\">Allow reading only</button>"),
     };
     let body = body.raw("<button name=\"answer\" value=\"refuse\">Refuse</button></form>");
-    let (title, body) = match &consent.recipient {
-        Recipient::Terminal(terminal) => (
+    let (title, body) = match &authorization.client {
+        Client::Terminal => (
             "Give your terminal a token?",
-            note_of_terminal(body, terminal),
+            body.raw("<p class=\"note\">Allow this only if you have just run <code>terraform login</code>, ")
+                .raw("<code>tofu login</code> or <code>terrace login</code> on this computer. The token goes to port ")
+                .text(&authorization.redirect.port().unwrap_or_default().to_string())
+                .raw(" of it, and nowhere else.</p>"),
         ),
-        Recipient::Client(client) => ("Give an application a token?", note_of_client(body, client)),
+        Client::Application { resource, .. } => (
+            "Give an application a token?",
+            body.raw("<p class=\"note\">Allow this only if you have just connected this application to the registry. Any ")
+                .raw("program on this computer can use the description of another one. The token goes to <code>")
+                .text(authorization.redirect.as_str())
+                .raw("</code>, which is this computer, and only <code>")
+                .text(resource.as_str())
+                .raw("</code> accepts it.</p>"),
+        ),
     };
-    page(200, title, body, Some(consent.recipient.form_source()))
-}
-
-/// Describes an OAuth client. Only its host is verified.
-fn described(body: Html, client: &ClientRequest, name: Option<&ClientName>) -> Html {
-    let name = name.map(ToString::to_string).unwrap_or_default();
-    body.raw("<p>An application that calls itself <strong>")
-        .text(&name)
-        .raw("</strong>, as described by <strong>")
-        .text(client.id.host())
-        .raw("</strong>,")
-}
-
-fn note_of_terminal(body: Html, terminal: &Terminal) -> Html {
-    body.raw("<p class=\"note\">Allow this only if you have just run <code>terraform login</code>, ")
-        .raw("<code>tofu login</code> or <code>terrace login</code> on this computer. The token goes to port ")
-        .text(&terminal.port.number().to_string())
-        .raw(" of it, and nowhere else.</p>")
-}
-
-fn note_of_client(body: Html, client: &ClientRequest) -> Html {
-    body.raw("<p class=\"note\">Allow this only if you have just connected this application to the registry. Any ")
-        .raw("program on this computer can use the description of another one. The token goes to <code>")
-        .text(client.redirect.as_str())
-        .raw("</code>, which is this computer, and only <code>")
-        .text(client.resource.as_str())
-        .raw("</code> accepts it.</p>")
+    page(200, title, body, Some(authorization.redirect.form_source()))
 }
 
 /// Creates the page that a browser shows after it has signed out of a registry in which every page needs a sign-in.

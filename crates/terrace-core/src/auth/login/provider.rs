@@ -4,7 +4,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
 
-use super::{Challenge, Verifier};
+use super::pkce::{Challenge, Verifier};
 use crate::http::form::encoded;
 use terrace_base::percent::encode;
 use terrace_base::secret::Secret;

@@ -1,15 +1,13 @@
 //! The state that is carried through the browser during a sign-in, and stored nowhere.
 
-use std::str::FromStr;
-
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use subtle::ConstantTimeEq as _;
 
-use super::client::{ClientId, LoopbackRedirect};
-use super::exchange::{RedemptionError, TokenRequest};
-use super::recipient::CLIENT;
-use super::{Challenge, Person, Port, Recipient, ReturnPath};
+use super::authorization::{Authorization, Client};
+use super::pkce::Verifier;
+use super::token_request::{RedemptionError, TokenRequest};
+use super::{Person, ReturnPath};
 use crate::auth::access::{Resource, Scopes, SealKey, Sealable};
 use crate::auth::login::SIGN_IN_SECONDS;
 use crate::http::cookie::cookie;
@@ -38,7 +36,7 @@ pub struct SignInState {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SignInPurpose {
     /// A token for a program that waits for it.
-    Token(Recipient),
+    Token(Box<Authorization>),
     /// A session of the browser, which then shows this page.
     Page(ReturnPath),
 }
@@ -47,40 +45,17 @@ pub enum SignInPurpose {
 /// them submit another.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Consent {
-    /// The program that waits for the token.
-    pub recipient: Recipient,
+    /// The request of the program that waits for the token.
+    pub authorization: Authorization,
     /// The browser that shows the form.
     pub browser: SessionBinding,
     /// The token to allow; at most one is created.
     pub token: PendingToken,
 }
 
-/// The code that a program redeems for its token.
+/// The code that a program redeems for its token: a consent that was given.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Code {
-    /// The program that may redeem it.
-    pub holder: CodeHolder,
-    /// The challenge that the program's verifier must match.
-    pub challenge: Challenge,
-    /// The token to create.
-    pub token: PendingToken,
-}
-
-/// The program that may redeem a code.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum CodeHolder {
-    /// A terminal, which listens on this port.
-    Terminal(Port),
-    /// An OAuth client.
-    Client {
-        /// Its ID.
-        id: ClientId,
-        /// The URL at which it waits.
-        redirect: LoopbackRedirect,
-        /// The only resource that its token is for.
-        resource: Resource,
-    },
-}
+pub struct Code(pub Consent);
 
 /// A token that has not been created yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -94,7 +69,7 @@ pub struct PendingToken {
     pub scopes: Scopes,
 }
 
-/// The line in place of a terminal's port in the state of a sign-in for a page.
+/// The line in place of a client's ID in the state of a sign-in for a page.
 const PAGE: &str = "page";
 
 /// The name of the cookie. Its prefix prevents other hosts from setting it, and requires `Secure`
@@ -132,7 +107,7 @@ impl BrowserSession {
     }
 
     /// Returns the PKCE verifier for this sign-in, which only the registry can compute (RFC 7636).
-    pub fn verifier(&self, key: &SealKey) -> Option<super::Verifier> {
+    pub fn verifier(&self, key: &SealKey) -> Option<Verifier> {
         key.derive("verifier", &self.0).parse().ok()
     }
 }
@@ -153,34 +128,44 @@ impl Consent {
         self.token.scopes = self.token.scopes.to_read();
         self
     }
-
-    /// Returns the recipient, and the code that it gets after consent.
-    pub fn into_code(self) -> (Recipient, Code) {
-        let (holder, challenge) = self.recipient.clone().into_holder();
-        let code = Code {
-            holder,
-            challenge,
-            token: self.token,
-        };
-        (self.recipient, code)
-    }
 }
 
 impl Code {
     /// Returns the token if this request may redeem the code (RFC 6749, section 4.1.3; RFC 7636, section
-    /// 4.6), and the only resource that it is for, if it is that of an OAuth client.
+    /// 4.6), and the only resource that it is for, if it is that of an application.
     ///
     /// # Errors
-    /// If the code belongs to another client.
+    /// If the code belongs to another program.
     pub fn redeem(
         self,
         request: &TokenRequest,
     ) -> Result<(PendingToken, Option<Resource>), RedemptionError> {
-        request.client.check(&self.holder)?;
-        if !self.challenge.is_of(&request.verifier) {
-            return Err(RedemptionError::OtherVerifier);
+        let Self(Consent {
+            authorization,
+            token,
+            ..
+        }) = self;
+        let resource = match (authorization.client, &request.client) {
+            (Client::Terminal, None) => None,
+            (Client::Application { id, resource }, Some(asking)) if id == *asking => Some(resource),
+            _ => return Err(RedemptionError::OtherClient),
+        };
+        if request
+            .redirect
+            .as_ref()
+            .is_some_and(|it| *it != authorization.redirect)
+        {
+            return Err(RedemptionError::OtherPort);
         }
-        Ok((self.token, self.holder.into_resource()))
+        if let (Some(resource), Some(asked)) = (&resource, &request.resource)
+            && !resource.is(asked)
+        {
+            return Err(RedemptionError::OtherResource);
+        }
+        match authorization.challenge.is_of(&request.verifier) {
+            true => Ok((token, resource)),
+            false => Err(RedemptionError::OtherVerifier),
+        }
     }
 }
 
@@ -190,7 +175,7 @@ impl Sealable for SignInState {
     fn lines(&self) -> Vec<String> {
         let mut lines = vec![self.browser.0.clone()];
         match &self.purpose {
-            SignInPurpose::Token(recipient) => lines.extend(recipient.lines()),
+            SignInPurpose::Token(authorization) => lines.extend(authorization.lines()),
             SignInPurpose::Page(path) => lines.extend([PAGE.to_owned(), path.to_string()]),
         }
         lines
@@ -199,8 +184,8 @@ impl Sealable for SignInState {
     fn parse<'l>(mut lines: impl Iterator<Item = &'l str>) -> Option<Self> {
         let browser = SessionBinding(lines.next()?.to_owned());
         let purpose = match lines.next()? {
-            PAGE => SignInPurpose::Page(next(&mut lines)?),
-            first => SignInPurpose::Token(Recipient::read(first, &mut lines)?),
+            PAGE => SignInPurpose::Page(lines.next()?.parse().ok()?),
+            id => SignInPurpose::Token(Box::new(Authorization::read(id, &mut lines)?)),
         };
         Some(Self { purpose, browser })
     }
@@ -210,17 +195,30 @@ impl Sealable for Consent {
     const PURPOSE: &'static str = "consent";
 
     fn lines(&self) -> Vec<String> {
+        let PendingToken { id, person, scopes } = &self.token;
         let mut lines = vec![self.browser.0.clone()];
-        lines.extend(self.recipient.lines());
-        lines.extend(token_lines(&self.token));
+        lines.extend(self.authorization.lines());
+        lines.extend([
+            id.to_string(),
+            scopes.to_string(),
+            person.name.to_string(),
+            person.account.to_string(),
+        ]);
         lines
     }
 
     fn parse<'l>(mut lines: impl Iterator<Item = &'l str>) -> Option<Self> {
         Some(Self {
             browser: SessionBinding(lines.next()?.to_owned()),
-            recipient: Recipient::read(lines.next()?, &mut lines)?,
-            token: read_token(&mut lines)?,
+            authorization: Authorization::read(lines.next()?, &mut lines)?,
+            token: PendingToken {
+                id: lines.next()?.parse().ok()?,
+                scopes: lines.next()?.parse().ok()?,
+                person: Person {
+                    name: lines.next()?.parse().ok()?,
+                    account: lines.next()?.parse().ok()?,
+                },
+            },
         })
     }
 }
@@ -229,81 +227,12 @@ impl Sealable for Code {
     const PURPOSE: &'static str = "code";
 
     fn lines(&self) -> Vec<String> {
-        let mut lines = self.holder.lines();
-        lines.push(self.challenge.to_string());
-        lines.extend(token_lines(&self.token));
-        lines
+        self.0.lines()
     }
 
-    fn parse<'l>(mut lines: impl Iterator<Item = &'l str>) -> Option<Self> {
-        Some(Self {
-            holder: CodeHolder::read(&mut lines)?,
-            challenge: next(&mut lines)?,
-            token: read_token(&mut lines)?,
-        })
+    fn parse<'l>(lines: impl Iterator<Item = &'l str>) -> Option<Self> {
+        Consent::parse(lines).map(Self)
     }
-}
-
-impl CodeHolder {
-    fn into_resource(self) -> Option<Resource> {
-        match self {
-            Self::Terminal(_) => None,
-            Self::Client { resource, .. } => Some(resource),
-        }
-    }
-
-    fn lines(&self) -> Vec<String> {
-        match self {
-            Self::Terminal(port) => vec![port.to_string()],
-            Self::Client {
-                id,
-                redirect,
-                resource,
-            } => vec![
-                CLIENT.to_owned(),
-                id.to_string(),
-                redirect.to_string(),
-                resource.to_string(),
-            ],
-        }
-    }
-
-    fn read<'l>(lines: &mut impl Iterator<Item = &'l str>) -> Option<Self> {
-        Some(match lines.next()? {
-            CLIENT => Self::Client {
-                id: next(lines)?,
-                redirect: next(lines)?,
-                resource: next(lines)?,
-            },
-            port => Self::Terminal(port.parse().ok()?),
-        })
-    }
-}
-
-fn token_lines(token: &PendingToken) -> [String; 4] {
-    let Person { name, account } = &token.person;
-    let (id, scopes) = (token.id, &token.scopes);
-    [
-        id.to_string(),
-        scopes.to_string(),
-        name.to_string(),
-        account.to_string(),
-    ]
-}
-
-fn read_token<'l>(lines: &mut impl Iterator<Item = &'l str>) -> Option<PendingToken> {
-    Some(PendingToken {
-        id: next(lines)?,
-        scopes: next(lines)?,
-        person: Person {
-            name: next(lines)?,
-            account: next(lines)?,
-        },
-    })
-}
-
-pub(super) fn next<'l, T: FromStr>(lines: &mut impl Iterator<Item = &'l str>) -> Option<T> {
-    lines.next()?.parse().ok()
 }
 
 impl std::fmt::Debug for BrowserSession {
@@ -316,11 +245,14 @@ impl std::fmt::Debug for BrowserSession {
 mod tests {
     use super::*;
     use crate::auth::access::{SealError, SealKeys};
-    use crate::auth::login::{ClientRequest, Terminal, TokenClient};
+    use crate::auth::login::authorization::tests::{APPLICATION, TERMINAL, parse};
     use terrace_base::secret::Secret;
     use terrace_base::time::UnixTime;
 
     const NOW: UnixTime = UnixTime(1_800_000_000);
+
+    /// The example of RFC 7636, appendix B.
+    const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
 
     fn seals() -> SealKeys {
         SealKeys::new(&Secret::new("0123456789abcdef"), None)
@@ -330,26 +262,9 @@ mod tests {
         BrowserSession::new([7; 16])
     }
 
-    fn terminal() -> Recipient {
-        let query = "client_id=terraform-cli&response_type=code&code_challenge_method=S256\
-            &redirect_uri=http://localhost:10003/login&state=a%20state\
-            &code_challenge=E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
-        Recipient::Terminal(Terminal::parse(query).unwrap())
-    }
-
-    fn client() -> Recipient {
-        let query = "client_id=https://app.example.com/client.json&response_type=code&code_challenge_method=S256\
-            &redirect_uri=http://127.0.0.1:33418/callback&state=a%20state&resource=https://registry.example.com/mcp\
-            &code_challenge=E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
-        let hosts = ["app.example.com".parse().unwrap()];
-        let resources = [Resource::new("https://registry.example.com", "/mcp")];
-        let client = ClientRequest::parse(query, &hosts, &resources).unwrap();
-        Recipient::Client(Box::new(client))
-    }
-
-    fn consent() -> Consent {
+    fn consent(query: &str) -> Consent {
         Consent {
-            recipient: terminal(),
+            authorization: parse(query).unwrap(),
             browser: browser().binding(),
             token: PendingToken {
                 id: "0123456789abcdef".parse().unwrap(),
@@ -362,119 +277,82 @@ mod tests {
         }
     }
 
-    fn request(port: u16, verifier: &str) -> TokenRequest {
+    fn request(
+        client: Option<&str>,
+        redirect: Option<&str>,
+        resource: Option<&str>,
+    ) -> TokenRequest {
         TokenRequest {
             code: String::new(),
-            verifier: verifier.parse().unwrap(),
-            client: TokenClient::Terminal(
-                format!("http://localhost:{port}/login").parse().unwrap(),
-            ),
-        }
-    }
-
-    fn of_client(id: &str, redirect: Option<&str>, resource: Option<&str>) -> TokenRequest {
-        TokenRequest {
-            client: TokenClient::Client {
-                id: id.parse().unwrap(),
-                redirect: redirect.map(|it| it.parse().unwrap()),
-                resource: resource.map(str::to_owned),
-            },
-            ..request(10_003, "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk")
+            verifier: VERIFIER.parse().unwrap(),
+            client: client.map(|it| it.parse().unwrap()),
+            redirect: redirect.map(|it| it.parse().unwrap()),
+            resource: resource.map(str::to_owned),
         }
     }
 
     #[test]
     fn all_three_sealed_types_open_as_themselves_only() {
-        for recipient in [terminal(), client()] {
-            let consent = Consent {
-                recipient,
-                ..consent()
+        for query in [TERMINAL, APPLICATION] {
+            let (seals, consent) = (seals(), consent(query));
+            let state = SignInState {
+                purpose: SignInPurpose::Token(Box::new(consent.authorization.clone())),
+                browser: browser().binding(),
             };
-            opens_as_itself(&consent);
-        }
-    }
-
-    fn opens_as_itself(consent: &Consent) {
-        let seals = seals();
-        let state = SignInState {
-            purpose: SignInPurpose::Token(consent.recipient.clone()),
-            browser: browser().binding(),
-        };
-        let (_, code) = consent.clone().into_code();
-        let texts = [
-            seals.seal(&state, NOW),
-            seals.seal(consent, NOW),
-            seals.seal(&code, NOW),
-        ];
-        assert_eq!(seals.open::<SignInState>(&texts[0], NOW).unwrap().0, state);
-        assert_eq!(seals.open::<Consent>(&texts[1], NOW).unwrap().0, *consent);
-        assert_eq!(seals.open::<Code>(&texts[2], NOW).unwrap().0, code);
-        for (at, text) in texts.iter().enumerate() {
-            let opened = [
-                seals.open::<SignInState>(text, NOW).is_ok(),
-                seals.open::<Consent>(text, NOW).is_ok(),
-                seals.open::<Code>(text, NOW).is_ok(),
+            let code = Code(consent.clone());
+            let texts = [
+                seals.seal(&state, NOW),
+                seals.seal(&consent, NOW),
+                seals.seal(&code, NOW),
             ];
-            assert_eq!(opened, [at == 0, at == 1, at == 2]);
+            assert_eq!(seals.open::<SignInState>(&texts[0], NOW).unwrap().0, state);
+            assert_eq!(seals.open::<Consent>(&texts[1], NOW).unwrap().0, consent);
+            assert_eq!(seals.open::<Code>(&texts[2], NOW).unwrap().0, code);
+            for (at, text) in texts.iter().enumerate() {
+                let opened = [
+                    seals.open::<SignInState>(text, NOW).is_ok(),
+                    seals.open::<Consent>(text, NOW).is_ok(),
+                    seals.open::<Code>(text, NOW).is_ok(),
+                ];
+                assert_eq!(opened, [at == 0, at == 1, at == 2]);
+            }
+            let stale = seals.open::<Code>(&texts[2], NOW.plus(1));
+            assert_eq!(stale.map(|(code, _)| code), Err(SealError::Stale(NOW)));
         }
-        let stale = seals
-            .open::<Code>(&texts[2], NOW.plus(1))
-            .map(|(code, _)| code);
-        assert_eq!(stale, Err(SealError::Stale(NOW)));
     }
 
     /// These texts are stored nowhere, but a sign-in may start with one version of the Worker and end with
     /// the next.
     #[test]
     fn the_sealed_texts_are_pinned() {
-        let said = |lines: Vec<String>| lines.join("\n");
         let mark = browser().binding().0;
-        let terminal =
-            "http://localhost:10003/login\nE9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM\na state";
+        let state = "a \"state\nE9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
+        let terminal = format!("{mark}\nterraform-cli\n\nhttp://localhost:10003/login\n{state}");
+        let application = format!(
+            "{mark}\nhttps://app.example.com/oauth/client.json\nhttps://registry.example.com/mcp/private\n\
+             http://127.0.0.1:33418/callback\n{state}"
+        );
         let token = "0123456789abcdef\nread publish:acme\nann@acme.example\n248289761001";
-        let of = |purpose| SignInState {
-            purpose,
-            browser: browser().binding(),
+        let of = |purpose| {
+            let browser = browser().binding();
+            SignInState { purpose, browser }.lines().join("\n")
         };
-        let state = of(SignInPurpose::Token(self::terminal()));
-        assert_eq!(said(state.lines()), format!("{mark}\n{terminal}"));
+        for (query, begun) in [(TERMINAL, terminal), (APPLICATION, application)] {
+            let consent = consent(query);
+            let authorization = Box::new(consent.authorization.clone());
+            assert_eq!(of(SignInPurpose::Token(authorization)), begun);
+            let allowed = format!("{begun}\n{token}");
+            assert_eq!(consent.lines().join("\n"), allowed);
+            assert_eq!(Code(consent).lines().join("\n"), allowed);
+        }
         let page = of(SignInPurpose::Page("/search?q=vpc".parse().unwrap()));
-        assert_eq!(said(page.lines()), format!("{mark}\npage\n/search?q=vpc"));
-        assert_eq!(
-            said(consent().lines()),
-            format!("{mark}\n{terminal}\n{token}")
-        );
-        let (port, challenge) = (
-            "http://localhost:10003/login",
-            "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM",
-        );
-        let code = consent().into_code().1;
-        assert_eq!(said(code.lines()), format!("{port}\n{challenge}\n{token}"));
-        let (id, redirect, resource) = (
-            "client\nhttps://app.example.com/client.json",
-            "http://127.0.0.1:33418/callback",
-            "https://registry.example.com/mcp",
-        );
-        let client = Consent {
-            recipient: client(),
-            ..consent()
-        };
-        assert_eq!(
-            said(client.lines()),
-            format!("{mark}\n{id}\n{redirect}\n{challenge}\n{resource}\na state\n{token}")
-        );
-        let code = client.into_code().1;
-        assert_eq!(
-            said(code.lines()),
-            format!("{id}\n{redirect}\n{resource}\n{challenge}\n{token}")
-        );
+        assert_eq!(page, format!("{mark}\npage\n/search?q=vpc"));
     }
 
     #[test]
     fn the_state_of_a_sign_in_for_a_page_returns_only_to_a_path_of_this_registry() {
-        let path: ReturnPath = "/search?q=vpc".parse().unwrap();
         let state = SignInState {
-            purpose: SignInPurpose::Page(path),
+            purpose: SignInPurpose::Page("/search?q=vpc".parse().unwrap()),
             browser: browser().binding(),
         };
         let text = seals().seal(&state, NOW);
@@ -482,7 +360,7 @@ mod tests {
         for lines in [
             vec!["x", "page", "//evil.example"],
             vec!["x", "page"],
-            vec!["x", "http://localhost:10003/login", "/"],
+            vec!["x", "terraform-cli", "/"],
             vec!["x"],
         ] {
             assert_eq!(SignInState::parse(lines.into_iter()), None);
@@ -490,64 +368,67 @@ mod tests {
     }
 
     #[test]
-    fn a_code_is_bound_to_one_port_and_one_verifier() {
-        let verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
-        let code = consent().into_code().1;
-        let redeemed = code.clone().redeem(&request(10_003, verifier)).unwrap();
-        assert_eq!(redeemed, (consent().token, None));
-        let other = code.clone().redeem(&request(10_004, verifier));
-        assert_eq!(other, Err(RedemptionError::OtherPort));
-        let other = code.redeem(&request(10_003, &verifier.replace('d', "e")));
-        assert_eq!(other, Err(RedemptionError::OtherVerifier));
-    }
-
-    #[test]
-    fn a_code_is_bound_to_one_client_its_redirect_and_its_resource() {
-        const ID: &str = "https://app.example.com/client.json";
-        const REDIRECT: &str = "http://127.0.0.1:33418/callback";
-        const RESOURCE: &str = "https://registry.example.com/mcp";
-        let consent = Consent {
-            recipient: client(),
-            ..consent()
-        };
-        let redeem = |request: &TokenRequest| consent.clone().into_code().1.redeem(request);
-        let expected = (
-            consent.token.clone(),
-            Some(Resource::new("https://registry.example.com", "/mcp")),
-        );
-        for (redirect, resource) in [(Some(REDIRECT), Some(RESOURCE)), (None, None)] {
-            let redeemed = redeem(&of_client(ID, redirect, resource));
-            assert_eq!(redeemed, Ok(expected.clone()));
+    fn a_code_is_bound_to_one_program_its_redirect_its_resource_and_its_verifier() {
+        const ID: Option<&str> = Some("https://app.example.com/oauth/client.json");
+        const OTHER: Option<&str> = Some("https://app.example.com/other");
+        const REDIRECT: Option<&str> = Some("http://127.0.0.1:33418/callback");
+        const RESOURCE: &str = "https://registry.example.com/mcp/private";
+        const PORT: Option<&str> = Some("http://localhost:10003/login");
+        let [terminal, application] = [TERMINAL, APPLICATION].map(|query| Code(consent(query)));
+        let token = consent(TERMINAL).token;
+        let redeemed = terminal.clone().redeem(&request(None, PORT, Some("x")));
+        assert_eq!(redeemed, Ok((token.clone(), None)));
+        let resource: Resource = RESOURCE.parse().unwrap();
+        for (redirect, asked) in [(REDIRECT, Some(RESOURCE)), (None, None)] {
+            let redeemed = application.clone().redeem(&request(ID, redirect, asked));
+            assert_eq!(redeemed, Ok((token.clone(), Some(resource.clone()))));
         }
-        for (id, redirect, resource, error) in [
+        let elsewhere = Some("https://registry.example.com/mcp");
+        for (code, request, error) in [
             (
-                "https://app.example.com/other",
-                REDIRECT,
-                RESOURCE,
-                RedemptionError::OtherClient,
-            ),
-            (
-                ID,
-                "http://127.0.0.1:33419/callback",
-                RESOURCE,
+                &terminal,
+                request(None, Some("http://localhost:10004/login"), None),
                 RedemptionError::OtherPort,
             ),
             (
-                ID,
-                REDIRECT,
-                "https://registry.example.com/mcp/private",
+                &terminal,
+                request(ID, REDIRECT, None),
+                RedemptionError::OtherClient,
+            ),
+            (
+                &application,
+                request(None, PORT, None),
+                RedemptionError::OtherClient,
+            ),
+            (
+                &application,
+                request(OTHER, REDIRECT, None),
+                RedemptionError::OtherClient,
+            ),
+            (
+                &application,
+                request(ID, Some("http://127.0.0.1:33419/callback"), None),
+                RedemptionError::OtherPort,
+            ),
+            (
+                &application,
+                request(ID, REDIRECT, elsewhere),
                 RedemptionError::OtherResource,
             ),
         ] {
-            let redeemed = redeem(&of_client(id, Some(redirect), Some(resource)));
-            assert_eq!(redeemed, Err(error));
+            assert_eq!(code.clone().redeem(&request), Err(error));
         }
-        let verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
-        let by_terminal = redeem(&request(10_003, verifier));
-        assert_eq!(by_terminal, Err(RedemptionError::OtherClient));
-        let of_terminal = self::consent().into_code().1;
-        let by_client = of_terminal.redeem(&of_client(ID, Some(REDIRECT), None));
-        assert_eq!(by_client, Err(RedemptionError::OtherClient));
+        for (code, request) in [
+            (terminal, request(None, PORT, None)),
+            (application, request(ID, None, None)),
+        ] {
+            let verifier = VERIFIER.replace('d', "e").parse().unwrap();
+            let request = TokenRequest {
+                verifier,
+                ..request
+            };
+            assert_eq!(code.redeem(&request), Err(RedemptionError::OtherVerifier));
+        }
     }
 
     #[test]

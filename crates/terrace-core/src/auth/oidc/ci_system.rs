@@ -3,9 +3,8 @@
 //! GitHub's are in <https://docs.github.com/en/actions/reference/security/oidc>, GitLab's in
 //! <https://docs.gitlab.com/ci/secrets/id_token_authentication/>.
 
-use super::{ClaimPattern, RuleError};
-use terrace_base::spelling;
-use terrace_jose::{IssuerUrl, Quoted};
+use super::ClaimPattern;
+use terrace_jose::IssuerUrl;
 
 /// A CI system with known claims, or any other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,104 +17,30 @@ pub(super) enum CiSystem {
     Other,
 }
 
-/// The known claims of a system.
-struct Vocabulary {
-    /// Claims that name a repository, its owner or a larger unit: a stranger's job cannot have the same
-    /// values.
-    identifying: &'static [&'static str],
-    /// Claims that a stranger's job can have with the same values: any repository can have a `refs/tags/v1`,
-    /// name an environment `release`, call a public workflow (`job_workflow_ref`), and be run by the same
-    /// person (`actor`, `user_login`).
-    circumstances: &'static [&'static str],
-}
+/// The claims of GitHub that name a repository, its owner or a larger unit. A stranger's job can have the same values of all
+/// others: any repository can have a `refs/tags/v1`, name an environment `release`, call a public workflow (`job_workflow_ref`),
+/// and be run by the same person (`actor`).
+const OF_GITHUB: &[&str] = &[
+    "enterprise",
+    "enterprise_id",
+    "repository",
+    "repository_id",
+    "repository_owner",
+    "repository_owner_id",
+    "sub",
+    // `acme/widget/.github/workflows/release.yml@refs/heads/main`; a reusable workflow does not change it.
+    "workflow_ref",
+];
 
-const GITHUB: Vocabulary = Vocabulary {
-    identifying: &[
-        "enterprise",
-        "enterprise_id",
-        "repository",
-        "repository_id",
-        "repository_owner",
-        "repository_owner_id",
-        "sub",
-        // `acme/widget/.github/workflows/release.yml@refs/heads/main`; a reusable workflow does not change it.
-        "workflow_ref",
-    ],
-    circumstances: &[
-        "actor",
-        "actor_id",
-        "base_ref",
-        "check_run_id",
-        "environment",
-        "environment_node_id",
-        "event_name",
-        "head_ref",
-        "issuer_scope",
-        "job_workflow_ref",
-        "job_workflow_sha",
-        "ref",
-        "ref_protected",
-        "ref_type",
-        "repository_visibility",
-        "run_attempt",
-        "run_id",
-        "run_number",
-        "runner_environment",
-        "sha",
-        "workflow",
-        "workflow_sha",
-    ],
-};
-
-/// The prefix of the properties that an organisation gives to its repositories. Another organisation may give
-/// the same ones to its own.
-const GITHUB_PROPERTY: &str = "repo_property_";
-
-const GITLAB: Vocabulary = Vocabulary {
-    identifying: &[
-        "namespace_id",
-        "namespace_path",
-        "project_id",
-        "project_path",
-        "sub",
-    ],
-    circumstances: &[
-        "ci_config_ref_uri",
-        "ci_config_sha",
-        "deployment_action",
-        "deployment_tier",
-        "environment",
-        "environment_action",
-        "environment_protected",
-        "groups_direct",
-        "job_config",
-        "job_id",
-        // The pipeline of a merge request runs in its target project, with the code of a fork. The four
-        // `job_…` claims then name the target project, and `project_path` and the like name the fork.
-        "job_namespace_id",
-        "job_namespace_path",
-        "job_policy_ref_sha",
-        "job_policy_ref_uri",
-        "job_project_id",
-        "job_project_path",
-        "job_source",
-        "pipeline_id",
-        "pipeline_source",
-        "project_visibility",
-        "ref",
-        "ref_path",
-        "ref_protected",
-        "ref_type",
-        "runner_environment",
-        "runner_id",
-        "sha",
-        "user_access_level",
-        "user_email",
-        "user_id",
-        "user_identities",
-        "user_login",
-    ],
-};
+/// The claims of GitLab that name a project or its namespace. The pipeline of a merge request runs in its target project, with the
+/// code of a fork: `job_project_path` and the like then name the target project, and these name the fork.
+const OF_GITLAB: &[&str] = &[
+    "namespace_id",
+    "namespace_path",
+    "project_id",
+    "project_path",
+    "sub",
+];
 
 impl CiSystem {
     /// Returns the system that an issuer belongs to.
@@ -137,54 +62,13 @@ impl CiSystem {
         }
     }
 
-    /// Returns whether the system has the event `pull_request_target`.
-    pub(super) fn has_pull_request_target(self) -> bool {
-        self == Self::GitHub
-    }
-
-    /// Rejects a misspelt claim. Any other unknown claim is accepted, because the system may add claims.
-    pub(super) fn check_claim(self, name: &str) -> Result<(), RuleError> {
-        let Some(system) = self.not_knowing(name) else {
-            return Ok(());
-        };
-        match spelling::nearest(name, self.known_claims()) {
-            Some(nearest) => Err(RuleError::MisspeltClaim {
-                claim: Quoted::text(name),
-                system,
-                nearest,
-            }),
-            None => Ok(()),
-        }
-    }
-
-    /// Returns the name of the system if its tokens are not known to have this claim.
-    pub(super) fn not_knowing(self, name: &str) -> Option<&'static str> {
-        let system = match self {
-            Self::GitHub => "GitHub",
-            Self::GitLab => "GitLab",
-            Self::Other => return None,
-        };
-        let is_property = self == Self::GitHub && name.starts_with(GITHUB_PROPERTY);
-        let is_known = is_property || self.known_claims().any(|known| known == name);
-        (!is_known).then_some(system)
-    }
-
-    fn known_claims(self) -> impl Iterator<Item = &'static str> {
-        let (identifying, circumstances): (&[_], &[_]) = match self {
-            Self::GitHub => (GITHUB.identifying, GITHUB.circumstances),
-            Self::GitLab => (GITLAB.identifying, GITLAB.circumstances),
-            Self::Other => (&[], &[]),
-        };
-        identifying.iter().chain(circumstances).copied()
-    }
-
     /// Returns whether a claim with this pattern identifies a job's repository or owner.
     pub(super) fn identifies(self, name: &str, pattern: &ClaimPattern) -> bool {
         let identifying = match self {
-            Self::GitHub => GITHUB.identifying,
+            Self::GitHub => OF_GITHUB,
             // Other systems have `sub` too, and a GitLab may have any host. GitHub's subjects have a known
             // form.
-            Self::GitLab | Self::Other => GITLAB.identifying,
+            Self::GitLab | Self::Other => OF_GITLAB,
         };
         let is_of_somebody = match (self, name) {
             (Self::GitHub, "sub") => subject_identifies(pattern),
@@ -217,7 +101,7 @@ fn subject_identifies(pattern: &ClaimPattern) -> bool {
             continue;
         }
         let value = parts.next().unwrap_or_default();
-        let is_named = name == "repo" || GITHUB.identifying.contains(&name);
+        let is_named = name == "repo" || OF_GITHUB.contains(&name);
         let value: Result<ClaimPattern, _> = value.parse();
         if is_named && value.is_ok_and(|value| value.pins_first_part()) {
             return true;
@@ -265,20 +149,6 @@ mod tests {
             "https://acme.example/gitlab",
         ] {
             assert_eq!(system(issuer), CiSystem::Other, "{issuer}");
-        }
-    }
-
-    #[test]
-    fn a_claim_is_listed_once() {
-        for known in [GITHUB, GITLAB] {
-            let names: Vec<_> = known
-                .identifying
-                .iter()
-                .chain(known.circumstances)
-                .collect();
-            for (place, name) in names.iter().enumerate() {
-                assert!(!names[place + 1..].contains(name), "{name}");
-            }
         }
     }
 

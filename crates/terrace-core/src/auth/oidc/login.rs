@@ -5,7 +5,7 @@ use std::str::FromStr;
 use serde_json::{Map, Value};
 
 use super::rule::{Lists, Rule, RuleName, parse_rules, union};
-use super::{GrantError, GrantedScopes, RuleError, RulesError, impossible, warnings};
+use super::{GrantError, GrantedScopes, RuleError, RulesError};
 use terrace_jose::Quoted;
 
 /// The rules of a deployment: a JSON list such as
@@ -44,50 +44,41 @@ impl LoginRules {
         }
     }
 
-    /// Returns warnings about rules that are valid but should be changed, one line each. `subject` names a rule.
-    pub fn warnings(&self, subject: &dyn Fn(RuleName) -> String) -> Vec<String> {
-        let warnings = self.rules.iter().flat_map(|(name, rule)| {
-            let warnings = warnings::of_people(rule).into_iter();
-            warnings.map(|warning| format!("{} {warning}", subject(*name)))
-        });
-        warnings.collect()
-    }
-
-    /// Returns the errors of rules that are accepted in the configuration only, one line each. `subject` names a rule.
-    pub fn faults(&self, subject: &dyn Fn(RuleName) -> String) -> Vec<String> {
-        let faulty = self.rules.iter().filter_map(|(name, rule)| {
-            let fault = check(rule).err()?;
-            Some(format!("{} {fault}", subject(*name)))
-        });
-        faulty.collect()
-    }
-
     pub(super) fn push(&mut self, name: RuleName, rule: Rule) {
         self.rules.push((name, rule));
     }
+
+    /// Returns warnings about rules, one line each. `subject` names a rule.
+    pub fn warnings(&self, subject: &dyn Fn(RuleName) -> String) -> Vec<String> {
+        let warnings = self.rules.iter().filter_map(|(name, rule)| {
+            warning(rule).map(|warning| format!("{} {warning}", subject(*name)))
+        });
+        warnings.collect()
+    }
 }
 
-/// Parses a rule. A rule that grants changes must identify people: `*` alone matches everyone who has an
-/// account at the provider, possibly the whole world.
+/// Returns a warning about a rule that lets strangers read. It continues its name.
+pub(super) fn warning(rule: &Rule) -> Option<&'static str> {
+    let is_open = rule.is_for_everybody() || rule.open_domain().is_some();
+    is_open.then_some(
+        "matches accounts of any domain: where strangers can have one, as at Google, GitHub or GitLab, require a domain, as in \
+         *@acme.example, an organisation or a group",
+    )
+}
+
+/// Parses a rule. A rule that grants changes must identify people: `*` alone matches everyone who has an account at the
+/// provider, possibly the whole world, and so does a pattern for addresses of any domain.
 pub(super) fn take(members: &mut Map<String, Value>) -> Result<Rule, RuleError> {
     let rule = Rule::take(members)?;
-    match rule.grants_more_than_reading() && rule.is_for_everybody() {
-        true => Err(RuleError::Everybody),
-        false => Ok(rule),
+    if !rule.grants_more_than_reading() {
+        return Ok(rule);
     }
-}
-
-/// Checks that people can match a new rule, and only those who are meant.
-pub(super) fn check(rule: &Rule) -> Result<(), RuleError> {
-    if let Some(impossible) = impossible::of_people(rule) {
-        return Err(impossible);
+    if rule.is_for_everybody() {
+        return Err(RuleError::Everybody);
     }
-    match rule
-        .open_domain()
-        .filter(|_| rule.grants_more_than_reading())
-    {
+    match rule.open_domain() {
         Some(pattern) => Err(RuleError::OpenDomain(Quoted::text(&pattern.to_string()))),
-        None => Ok(()),
+        None => Ok(rule),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Blocks of all providers of another registry, or of one of its namespaces.
+//! Blocks of all packages of another registry, or of one of its namespaces.
 
 use serde_json::{Map, Value};
 use terrace_base::time::UnixTime;
@@ -6,15 +6,16 @@ use terrace_jose::Quoted;
 
 use super::RuleError;
 use super::rule::take;
-use crate::model::address::MirroredAddress;
 use crate::model::mirrored_part::MirroredPart;
+use crate::model::owner::Owner;
+use crate::model::package::Package;
 use crate::model::rule_id::RuleId;
 use crate::model::status::{Reason, ReleaseState, ReleaseStatus};
 
-/// A rule that blocks a part of the mirror, whether its providers are stored or not.
+/// A rule that blocks a part of the mirror, whether its packages are stored or not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MirrorBlock {
-    /// The blocked providers.
+    /// The blocked providers, and the modules of the same hostname or namespace.
     pub providers: MirroredPart,
     /// The reason, which users read.
     pub reason: Reason,
@@ -45,10 +46,11 @@ impl MirrorBlocks {
         self.0.push((id, created, block));
     }
 
-    /// Returns the block of a provider as a status that applies to all its versions: that of the oldest rule.
-    pub fn status_of(&self, address: &MirroredAddress) -> Option<ReleaseStatus> {
+    /// Returns the block of a mirrored package as a status that applies to all its versions: that of the oldest rule.
+    pub fn status_of(&self, package: &Package) -> Option<ReleaseStatus> {
         let mut blocks = self.0.iter();
-        let (id, created, block) = blocks.find(|(.., it)| it.providers.includes(address))?;
+        let owner = Owner::of(package);
+        let (id, created, block) = blocks.find(|(.., it)| it.providers.owns(&owner))?;
         Some(ReleaseStatus {
             state: ReleaseState::Blocked,
             reason: block.reason.clone(),

@@ -82,19 +82,6 @@ pub enum RuleError {
     /// A claim must be given elsewhere in the rule, or cannot be matched.
     #[error("requires the claim {0}: {1}")]
     Claim(Quoted, &'static str),
-    /// The rule asks for a claim that tokens of its issuer do not have, but with a name close to one that
-    /// they have.
-    #[error(
-        "requires the claim {claim}, which the tokens of {system} do not have; did you mean {nearest}?"
-    )]
-    MisspeltClaim {
-        /// The name of the claim.
-        claim: Quoted,
-        /// The name of the CI system.
-        system: &'static str,
-        /// The claim that was probably meant.
-        nearest: &'static str,
-    },
     /// The rule sets `identifies`, but Terrace knows which claims identify the jobs of this issuer.
     #[error("has identifies, which is for issuers other than GitHub and GitLab: remove it")]
     Identifies,
@@ -115,18 +102,6 @@ pub enum RuleError {
         found: Quoted,
         /// The reason why it is not a pattern.
         cause: PatternError,
-    },
-    /// No token has a value that the pattern matches.
-    #[error("requires {claim} to be {found}, which matches no {whom}: {form}")]
-    Impossible {
-        /// The name of the claim.
-        claim: Quoted,
-        /// The pattern.
-        found: Quoted,
-        /// The subject of the tokens.
-        whom: &'static str,
-        /// The form of the values, or the pattern that was probably meant.
-        form: String,
     },
     /// The rule would trust every job of its issuer.
     #[error(

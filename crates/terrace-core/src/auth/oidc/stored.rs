@@ -21,9 +21,8 @@ use crate::http::guard::{Guard, GuardError};
 use crate::limits;
 use crate::model::rule_id::RuleId;
 use crate::storage::index_document::IndexDocument;
-use terrace_base::json;
-use terrace_base::sort;
 use terrace_base::time::UnixTime;
+use terrace_base::{json, sort};
 use terrace_jose::json as distinct;
 
 /// The kind of a stored rule.
@@ -111,9 +110,6 @@ pub enum StoredRuleError {
     /// The rule is invalid.
     #[error("the rule {0}")]
     Fault(RuleError),
-    /// The rule can match nothing, or more than is meant. One that is stored stays.
-    #[error("the rule {0}")]
-    Pointless(RuleError),
     /// The issuer has a private address. Administrators of a namespace add rules, too, so such a request might reach what
     /// they cannot.
     #[error(
@@ -170,20 +166,6 @@ impl StoredRule {
         Ok(Self { text, parsed })
     }
 
-    /// Checks the conditions for adding a rule, which a stored one need not meet: that it can match, and only the callers
-    /// that are meant.
-    ///
-    /// # Errors
-    /// The claim that matches nothing, or too much.
-    pub fn check(&self) -> Result<(), StoredRuleError> {
-        let checked = match &self.parsed {
-            Parsed::Trust(rule) => rule.check(),
-            Parsed::Role(rule) => super::login::check(rule),
-            Parsed::Block(_) => Ok(()),
-        };
-        checked.map_err(StoredRuleError::Pointless)
-    }
-
     /// Returns its JSON, without white space and with its members in order, so that equal rules have equal texts.
     pub fn text(&self) -> &str {
         &self.text
@@ -209,22 +191,13 @@ impl StoredRule {
 
     /// Returns warnings about a rule that is valid but should be changed.
     pub fn warnings(&self) -> Vec<String> {
-        let name = |_| "the rule".to_owned();
-        let (mut faults, warnings) = match &self.parsed {
-            Parsed::Trust(rule) => {
-                let mut rules = TrustedPublishers::default();
-                rules.push(RuleName::Place(1), rule.clone());
-                (rules.faults(&name), rules.warnings(&name))
-            }
-            Parsed::Role(rule) => {
-                let mut rules = LoginRules::default();
-                rules.push(RuleName::Place(1), rule.clone());
-                (rules.faults(&name), rules.warnings(&name))
-            }
-            Parsed::Block(_) => (Vec::new(), Vec::new()),
+        let warnings = match &self.parsed {
+            Parsed::Trust(rule) => rule.warnings(),
+            Parsed::Role(rule) => super::login::warning(rule).into_iter().collect(),
+            Parsed::Block(_) => Vec::new(),
         };
-        faults.extend(warnings);
-        faults
+        let warnings = warnings.into_iter();
+        warnings.map(|it| format!("the rule {it}")).collect()
     }
 }
 
@@ -320,6 +293,7 @@ impl fmt::Display for RuleKind {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::package::Package;
     use crate::pinned::assert_pinned;
 
     const TRUST: &str = r#"{"scopes":["publish:acme"],"issuer":"https://gitlab.com","claims":{"project_path":"acme/widget"}}"#;
@@ -354,44 +328,41 @@ mod tests {
             r#"{{"scopes":["read"],"claims":{{"a":"{}"}}}}"#,
             "x".repeat(2_048)
         );
-        for (kind, text, message) in [
-            (RuleKind::Trust, "[]", "the rule is a list, not an object"),
-            (RuleKind::Trust, "{", "parsed as JSON"),
+        for (kind, text) in [
+            (RuleKind::Trust, "[]"),
+            (RuleKind::Trust, "{"),
             (
                 RuleKind::Role,
                 r#"{"scopes":["read"],"scopes":["admin"],"claims":{"sub":"a"}}"#,
-                "JSON",
             ),
-            (RuleKind::Role, TRUST, "unknown member \"issuer\""),
+            (RuleKind::Role, TRUST),
             (
                 RuleKind::Role,
                 r#"{"scopes":["admin:acme"],"claims":{"sub":"*"}}"#,
-                "write access",
             ),
-            (RuleKind::Role, &long, "at most 2048"),
+            (
+                RuleKind::Role,
+                r#"{"scopes":["publish:acme"],"claims":{"email":"*@*acme.example"}}"#,
+            ),
+            (RuleKind::Role, &long),
             (
                 RuleKind::Trust,
                 r#"{"scopes":["admin"],"issuer":"https://gitlab.com","claims":{"project_path":"acme/widget"}}"#,
-                "jobs may never have",
             ),
             (
                 RuleKind::Trust,
                 r#"{"scopes":["read"],"issuer":"https://gitlab.com","claims":{"ref":"main"}}"#,
-                "does not identify",
             ),
             (
                 RuleKind::Trust,
                 r#"{"scopes":["read"],"issuer":"https://10.0.0.1","claims":{"sub":"a"}}"#,
-                "only TERRACE_TRUSTED_PUBLISHERS",
             ),
             (
                 RuleKind::Trust,
                 r#"{"scopes":["read"],"issuer":"https://localhost:8443","claims":{"sub":"a"}}"#,
-                "only TERRACE_TRUSTED_PUBLISHERS",
             ),
         ] {
-            let error = StoredRule::parse(kind, text).unwrap_err().to_string();
-            assert!(error.contains(message), "{text}: {error}");
+            assert!(StoredRule::parse(kind, text).is_err(), "{text}");
         }
         let delegated = TRUST.replace("publish:acme", "admin:acme");
         assert!(StoredRule::parse(RuleKind::Trust, &delegated).is_ok());
@@ -399,22 +370,15 @@ mod tests {
 
     #[test]
     fn a_block_is_a_part_of_the_mirror_with_a_reason() {
-        for (text, message) in [
-            (r#"{"providers":"a.example"}"#, "the rule has no reason"),
-            (r#"{"reason":"x"}"#, "the rule has no providers"),
-            (
-                r#"{"providers":"a.example/b/c","reason":"x"}"#,
-                "must be hostname or hostname/namespace",
-            ),
-            (r#"{"providers":"acme","reason":"x"}"#, "as its providers"),
-            (r#"{"providers":"a.example","reason":""}"#, "one line"),
-            (
-                r#"{"providers":"a.example","reason":"x","scopes":["read"]}"#,
-                "unknown member \"scopes\"",
-            ),
+        for text in [
+            r#"{"providers":"a.example"}"#,
+            r#"{"reason":"x"}"#,
+            r#"{"providers":"a.example/b/c","reason":"x"}"#,
+            r#"{"providers":"acme","reason":"x"}"#,
+            r#"{"providers":"a.example","reason":""}"#,
+            r#"{"providers":"a.example","reason":"x","scopes":["read"]}"#,
         ] {
-            let error = StoredRule::parse(RuleKind::Block, text).unwrap_err();
-            assert!(error.to_string().contains(message), "{text}: {error}");
+            assert!(StoredRule::parse(RuleKind::Block, text).is_err(), "{text}");
         }
     }
 
@@ -423,7 +387,6 @@ mod tests {
         let block = StoredRule::parse(RuleKind::Block, BLOCK).unwrap();
         let required: Vec<&Scope> = block.required_scopes().collect();
         assert_eq!(required, [&Scope::Admin]);
-        assert_eq!(block.warnings(), [""; 0]);
     }
 
     #[test]
@@ -442,29 +405,19 @@ mod tests {
         ]);
         let (rules, faults) = index.parse();
         assert!(faults.is_empty(), "{faults:?}");
-        let status = |address: &str| rules.blocks.status_of(&address.parse().unwrap());
+        let status = |address: &str| {
+            rules
+                .blocks
+                .status_of(&Package::parse_address(address).unwrap())
+        };
         let block = status("a.example/evil/thing").unwrap();
         assert_eq!(block.reason.to_string(), "see SEC-12");
         assert_eq!(block.at, UnixTime(20));
         assert_eq!(block.by, "rule 0000000000000002");
+        assert_eq!(status("a.example/Evil/vpc/aws"), Some(block));
         let of_host = status("a.example/other/thing").unwrap();
         assert_eq!(of_host.reason.to_string(), "the host");
         assert_eq!(status("b.example/evil/thing"), None);
-    }
-
-    #[test]
-    fn a_rule_warns_like_one_of_the_configuration() {
-        let open = r#"{"scopes":["publish:acme"],"issuer":"https://token.actions.githubusercontent.com","claims":{"repository":"acme/widget","quantum":"1"}}"#;
-        let warnings = StoredRule::parse(RuleKind::Trust, open).unwrap().warnings();
-        assert_eq!(warnings.len(), 2);
-        assert!(warnings[0].starts_with("the rule also trusts workflows on pull_request_target"));
-        assert!(warnings[1].starts_with("the rule requires the claim \"quantum\""));
-        assert!(
-            StoredRule::parse(RuleKind::Role, ROLE)
-                .unwrap()
-                .warnings()
-                .is_empty()
-        );
     }
 
     #[test]
@@ -614,27 +567,9 @@ mod tests {
     }
 
     #[test]
-    fn the_documents_are_pinned() {
-        let role = document(
-            RuleKind::Role,
-            r#"{"scopes":["read"],"claims":{"sub":"*"}}"#,
-        );
-        let text = r#"{"kind":"role","rule":"{\"claims\":{\"sub\":\"*\"},\"scopes\":[\"read\"]}","created":1,"by":"root"}"#;
-        assert_pinned(&json::to_string(&role), text);
-        let index = json::to_string(&RuleIndex::of([(id(1), role.clone())]));
-        let text = r#"{"rules":{"0000000000000001":["role","{\"claims\":{\"sub\":\"*\"},\"scopes\":[\"read\"]}"]},"created":{"0000000000000001":1}}"#;
-        assert_pinned(&index, text);
+    fn the_index_of_a_block_is_pinned() {
         let block = RuleIndex::of([(id(1), document(RuleKind::Block, BLOCK))]);
         let text = r#"{"rules":{"0000000000000001":["block","{\"providers\":\"a.example/evil\",\"reason\":\"see SEC-12\"}"]},"created":{"0000000000000001":1}}"#;
         assert_pinned(&json::to_string(&block), text);
-        let removed = RuleDocument {
-            removed: Some(RuleRemoval {
-                at: UnixTime(2),
-                by: "root".to_owned(),
-            }),
-            ..role
-        };
-        let text = r#"{"kind":"role","rule":"{\"claims\":{\"sub\":\"*\"},\"scopes\":[\"read\"]}","created":1,"by":"root","removed":{"at":2,"by":"root"}}"#;
-        assert_pinned(&json::to_string(&removed), text);
     }
 }

@@ -3,7 +3,6 @@
 mod accepted;
 mod claim_forgeries;
 mod forge;
-mod no_panic;
 mod people;
 mod provenance;
 mod rules;

@@ -6,11 +6,8 @@ use std::str::FromStr;
 use serde_json::{Map, Value};
 
 use super::ci_system::{CiSystem, is_standard};
-use super::impossible;
 use super::rule::{ClaimMismatch, Lists, Rule, RuleName, parse_rules, take, union};
-use super::{
-    ClaimPattern, Grant, GrantError, GrantedScopes, RuleError, RulesError, limits, warnings,
-};
+use super::{ClaimPattern, Grant, GrantError, GrantedScopes, RuleError, RulesError, limits};
 use crate::auth::access::Scope;
 use terrace_base::time::UnixTime;
 use terrace_jose::{Claims, Expected, IssuerKeys, IssuerUrl, Quoted, TokenError, UnverifiedToken};
@@ -42,17 +39,6 @@ pub struct TrustedPublisher {
     rule: Rule,
 }
 
-/// A claim that a rule requires and that the tokens of its CI system are not known to have.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct UnknownClaim {
-    /// The name of the rule.
-    pub rule: RuleName,
-    /// The name of the claim.
-    pub claim: Quoted,
-    /// The name of the CI system.
-    pub system: &'static str,
-}
-
 impl TrustedPublishers {
     /// Returns whether no job is trusted.
     pub fn is_empty(&self) -> bool {
@@ -82,63 +68,13 @@ impl TrustedPublishers {
         self.rules.push((name, rule));
     }
 
-    /// Returns warnings about rules that are valid but should be changed, one line each. `subject` names a rule.
+    /// Returns warnings about rules that trust more jobs than they seem to, or fewer, one line each. `subject` names a rule.
     pub fn warnings(&self, subject: &dyn Fn(RuleName) -> String) -> Vec<String> {
-        let open = self.open_to_forks().map(|rule| {
-            format!(
-                "{} also trusts workflows on pull_request_target, which anyone can trigger by opening a pull request: \
-                 also require a tag, an environment or an event_name",
-                subject(rule)
-            )
-        });
-        let unknown = self.unknown_claims();
-        let unknown = unknown.map(|UnknownClaim { rule, claim, system }| {
-            format!(
-                "{} requires the claim {claim}, which the tokens of {system} are not known to have: the rule trusts no \
-                 job whose token lacks it",
-                subject(rule)
-            )
-        });
-        let blind = self.rules.iter().flat_map(|(name, rule)| {
-            let warnings = warnings::of_jobs(rule.system(), &rule.rule);
-            let warnings = warnings.into_iter();
+        let warnings = self.rules.iter().flat_map(|(name, rule)| {
+            let warnings = rule.warnings().into_iter();
             warnings.map(|warning| format!("{} {warning}", subject(*name)))
         });
-        open.chain(unknown).chain(blind).collect()
-    }
-
-    /// Returns the errors of rules that are accepted in the configuration only, one line each. `subject` names a rule.
-    pub fn faults(&self, subject: &dyn Fn(RuleName) -> String) -> Vec<String> {
-        let faulty = self.rules.iter().filter_map(|(name, rule)| {
-            let fault = rule.check().err()?;
-            Some(format!("{} {fault}", subject(*name)))
-        });
-        faulty.collect()
-    }
-
-    /// Returns the names of the rules that a pull request from a fork can match: by the event
-    /// `pull_request_target`, which anyone can trigger, and which runs a workflow of the base repository for
-    /// its base branch.
-    pub fn open_to_forks(&self) -> impl Iterator<Item = RuleName> {
-        let rules = self.rules.iter();
-        rules
-            .filter(|(_, rule)| rule.is_open_to_forks())
-            .map(|(name, _)| *name)
-    }
-
-    /// Returns the claims that rules require and that their CI system is not known to have. They may be new.
-    /// They never identify jobs.
-    pub fn unknown_claims(&self) -> impl Iterator<Item = UnknownClaim> {
-        self.rules.iter().flat_map(|(place, rule)| {
-            let system = CiSystem::of(&rule.issuer);
-            rule.rule.claims().filter_map(move |(name, _)| {
-                Some(UnknownClaim {
-                    rule: *place,
-                    claim: Quoted::text(name),
-                    system: system.not_knowing(name)?,
-                })
-            })
-        })
+        warnings.collect()
     }
 
     /// Returns the trusted issuer that a token names. Its keys must verify the token.
@@ -209,13 +145,40 @@ impl TrustedPublisher {
         self.rule.scopes()
     }
 
-    /// Checks that a job can match a new rule.
-    pub(super) fn check(&self) -> Result<(), RuleError> {
-        if let Some(audience) = self.audience.as_deref().filter(|it| it.trim().is_empty()) {
-            return Err(no_audience(Quoted::text(audience)));
+    /// Returns warnings about the rule. Each continues its name.
+    pub(super) fn warnings(&self) -> Vec<&'static str> {
+        let requires = |check: fn(&str, &ClaimPattern) -> bool| {
+            let mut claims = self.rule.claims();
+            claims.any(|(name, pattern)| check(name, pattern))
+        };
+        let mut warnings = Vec::new();
+        match self.system() {
+            CiSystem::GitHub => {
+                if !requires(excludes_forks) {
+                    warnings.push(
+                        "also trusts workflows on pull_request_target, which anyone can trigger by opening a pull request: \
+                         also require a tag, an environment or an event_name",
+                    );
+                }
+                if requires(is_subject_without_ids) {
+                    warnings.push(
+                        "requires a sub without IDs, and the tokens of repositories that were created, renamed or moved since \
+                         2026-07-15 have IDs in it, as in repo:acme@1001/widget@2002: require repository and repository_id \
+                         instead",
+                    );
+                }
+            }
+            CiSystem::GitLab => {
+                if self.rule.grants_more_than_reading() && !requires(limits_branches) {
+                    warnings.push(
+                        "trusts the jobs of every branch, so anyone who may push one gets these scopes: also require \
+                         ref_protected = \"true\", a ref or an environment",
+                    );
+                }
+            }
+            CiSystem::Other => {}
         }
-        let impossible = impossible::of_jobs(CiSystem::of(&self.issuer), &self.rule);
-        impossible.map_or(Ok(()), Err)
+        warnings
     }
 
     /// Returns the CI system of the jobs: that of the issuer, or GitLab under another host name if the rule requires a claim
@@ -230,14 +193,6 @@ impl TrustedPublisher {
 
     fn audience<'a>(&'a self, default: &'a str) -> &'a str {
         self.audience.as_deref().unwrap_or(default)
-    }
-
-    fn is_open_to_forks(&self) -> bool {
-        CiSystem::of(&self.issuer).has_pull_request_target()
-            && !self
-                .rule
-                .claims()
-                .any(|(name, pattern)| excludes_forks(name, pattern))
     }
 
     fn compare(&self, claims: &Claims, default: &str) -> Result<(), ClaimMismatch> {
@@ -267,9 +222,6 @@ impl TrustedPublisher {
         let vouched = vouched.as_ref().map(read_identifies).transpose()?;
         if vouched.is_some() && system != CiSystem::Other {
             return Err(RuleError::Identifies);
-        }
-        for (name, _) in rule.claims() {
-            system.check_claim(name)?;
         }
         let is_vouched_for = vouched == Some(true);
         let identifies = |(name, pattern): (&str, &ClaimPattern)| {
@@ -326,6 +278,38 @@ fn could_be_branch(pattern: &str) -> bool {
     literal.starts_with(BRANCHES) || BRANCHES.starts_with(literal)
 }
 
+/// Returns whether a claim of GitHub's is a subject that names a repository without its ID
+/// (<https://docs.github.com/en/actions/reference/security/oidc>).
+fn is_subject_without_ids(name: &str, pattern: &ClaimPattern) -> bool {
+    let text = pattern.to_string();
+    let repository = text.split_once("repo:").map(|(_, rest)| rest);
+    let repository = repository.and_then(|rest| rest.split(':').next());
+    name == "sub" && repository.is_some_and(|it| !it.contains('@'))
+}
+
+/// Returns whether a claim of GitLab's excludes some branches, or leaves the choice to an environment. `sub` and
+/// `ci_config_ref_uri` end in a ref.
+fn limits_branches(name: &str, pattern: &ClaimPattern) -> bool {
+    const NAME: &str = "a-branch-of-any-name";
+    const PATH: &str = "refs/heads/a-branch-of-any-name";
+    let text = pattern.to_string();
+    let after = |separator, branch: &str| {
+        let last = text.rsplit_once(separator).map(|(_, last)| last.parse());
+        matches!(last, Some(Ok::<ClaimPattern, _>(last)) if !last.matches(branch))
+    };
+    let excludes = |value: &str| !pattern.matches(value);
+    match name {
+        "sub" => after(":ref:", NAME),
+        "ci_config_ref_uri" => after("@", PATH),
+        "ref" => excludes(NAME),
+        "ref_path" => excludes(PATH),
+        "ref_type" => excludes("branch"),
+        "ref_protected" | "environment_protected" => excludes("false"),
+        "environment" => !pattern.is_anything(),
+        _ => false,
+    }
+}
+
 fn read_issuer(value: &Value) -> Result<IssuerUrl, RuleError> {
     let parsed = value.as_str().unwrap_or_default().parse();
     parsed.map_err(|cause| RuleError::Issuer {
@@ -344,18 +328,15 @@ fn read_identifies(value: &Value) -> Result<bool, RuleError> {
 
 fn read_audience(value: &Value) -> Result<String, RuleError> {
     let is_audience = |text: &&str| {
-        (1..=limits::AUDIENCE_BYTES).contains(&text.len()) && !text.contains(char::is_control)
+        let is_long = text.len() > limits::AUDIENCE_BYTES;
+        !is_long && !text.trim().is_empty() && !text.contains(char::is_control)
     };
     let audience = value.as_str().filter(is_audience).map(str::to_owned);
-    audience.ok_or_else(|| no_audience(Quoted::value(Some(value))))
-}
-
-fn no_audience(found: Quoted) -> RuleError {
-    RuleError::Shape {
+    audience.ok_or_else(|| RuleError::Shape {
         name: "audience",
-        found,
+        found: Quoted::value(Some(value)),
         wanted: "a string, as in the job's token request",
-    }
+    })
 }
 
 impl FromStr for TrustedPublishers {

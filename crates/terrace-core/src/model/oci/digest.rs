@@ -96,7 +96,6 @@ impl<'de> Deserialize<'de> for Digest {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proptest::prelude::*;
 
     #[test]
     fn a_digest_parses_back_and_other_spellings_are_rejected() {
@@ -113,12 +112,5 @@ mod tests {
         let crossed = format!("sha512:{}", Sha256::of(b"x"));
         assert!(Digest::parse(&crossed).is_err());
         assert!(Digest::parse("sha256:baddigeststring").is_err());
-    }
-
-    proptest! {
-        #[test]
-        fn no_text_panics(text in "\\PC{0,150}") {
-            let _ = Digest::parse(&text);
-        }
     }
 }

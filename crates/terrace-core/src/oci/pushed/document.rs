@@ -3,8 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::http::oci_error::OciError;
-use crate::model::oci::Digest;
-use crate::model::oci::{RepositoryName, Tag};
+use crate::model::oci::{Digest, RepositoryName, Tag};
 use crate::oci::tag;
 use crate::storage::index_document::{ContentMetadata, IndexDocument};
 
@@ -165,7 +164,6 @@ fn is_false(value: &bool) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pinned::assert_pinned;
     use terrace_base::digest::Sha256;
 
     const INDEX: &str = "application/vnd.oci.image.index.v1+json";
@@ -182,27 +180,6 @@ mod tests {
                 is_tombstone: false,
             },
         }
-    }
-
-    #[test]
-    fn the_documents_are_pinned() {
-        let mut tag = listed("latest", "a/b", Some("c/d")).document;
-        let digest = tag.digest;
-        let text =
-            format!(r#"{{"digest":"{digest}","media_type":"a/b","artifact_type":"c/d","push":0"#);
-        let pinned = format!("{text}}}");
-        assert_pinned(&serde_json::to_string(&tag).unwrap(), &pinned);
-        tag.is_tombstone = true;
-        let pinned = format!(r#"{text},"is_gone":true}}"#);
-        assert_pinned(&serde_json::to_string(&tag).unwrap(), &pinned);
-        let link = LinkDocument { size: 7 };
-        assert_pinned(&serde_json::to_string(&link).unwrap(), r#"{"size":7}"#);
-        let metadata = tag.to_metadata();
-        let read = TagDocument::from_metadata(|name| {
-            let found = metadata.iter().find(|(known, _)| *known == name);
-            found.map(|(_, value)| value.as_str())
-        });
-        assert_eq!(read, Some(tag));
     }
 
     #[test]

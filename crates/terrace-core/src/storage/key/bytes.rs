@@ -4,8 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::{STAGED, UPLOADS};
-use crate::model::oci::Digest;
-use crate::model::oci::UploadId;
+use crate::model::oci::{Digest, UploadId};
 use crate::model::package::Package;
 use crate::model::version::Version;
 use terrace_archive::ArchiveFormat;

@@ -308,11 +308,12 @@ mod tests {
     use terrace_base::digest::Sha256;
     use terrace_base::time::UnixTime;
 
-    fn packages() -> [Package; 3] {
+    fn packages() -> [Package; 4] {
         [
             Package::Provider("acme/widget".parse().unwrap()),
             Package::Mirrored("registry.example.com/acme/widget".parse().unwrap()),
             Package::Module("Acme/vpc_2/aws".parse().unwrap()),
+            Package::Module("registry.example.com/Acme/vpc_2/aws".parse().unwrap()),
         ]
     }
 

@@ -64,10 +64,10 @@ impl ErasedRelease {
     pub fn message(&self) -> String {
         let (address, version) = (self.package.address(), &self.version);
         let reason = &self.reason;
-        // Another version of a provider of another registry cannot be published.
-        let advice = match self.package {
-            Package::Mirrored(_) => "",
-            Package::Provider(_) | Package::Module(_) => "; publish another version",
+        // Another version of a package of another registry cannot be published.
+        let advice = match self.package.origin() {
+            Some(_) => "",
+            None => "; publish another version",
         };
         format!("{address} {version} was erased, and never returns: {reason}{advice}")
     }

@@ -1,6 +1,6 @@
-//! Version constraints, as terraform and tofu parse them for providers.
+//! Version constraints, as terraform and tofu parse them for providers and for modules.
 //!
-//! The rules are those of the library that both use, apparentlymart's `go-versions`, in its "ruby style". The
+//! The rules are those of the library that both use for providers, apparentlymart's `go-versions`, in its "ruby style". The
 //! library is stricter about spaces, which never change the meaning of a constraint.
 
 use std::cmp::Ordering;
@@ -35,7 +35,9 @@ enum Operator {
     GreaterOrEqual,
     Less,
     LessOrEqual,
-    /// `~> 1` and `~> 1.2`: below the next major version.
+    /// `~> 1`: below the next major version, for providers.
+    FromMajor,
+    /// `~> 1.2`: below the next major version.
     SameMajor,
     /// `~> 1.2.3`: below the next minor version.
     SameMinor,
@@ -74,6 +76,17 @@ impl Constraints {
         self
     }
 
+    /// Returns the constraints as clients read them for modules, by another library: there `~> 1` also admits version 2.
+    #[must_use]
+    pub fn of_modules(mut self) -> Self {
+        for constraint in &mut self.each {
+            if constraint.operator == Operator::FromMajor {
+                constraint.operator = Operator::GreaterOrEqual;
+            }
+        }
+        self
+    }
+
     /// Returns whether a version is admitted. A prerelease is admitted only if it is named exactly (clients.md
     /// 2.1.4).
     pub fn admit(&self, version: &Version) -> bool {
@@ -104,7 +117,9 @@ impl Constraint {
             Operator::GreaterOrEqual => order != Ordering::Less,
             Operator::Less => order == Ordering::Less,
             Operator::LessOrEqual => order != Ordering::Greater,
-            Operator::SameMajor => is_below(boundary.major.saturating_add(1), 0),
+            Operator::FromMajor | Operator::SameMajor => {
+                is_below(boundary.major.saturating_add(1), 0)
+            }
             Operator::SameMinor => is_below(boundary.major, boundary.minor.saturating_add(1)),
         }
     }
@@ -159,6 +174,7 @@ fn constraint(text: &str) -> Result<Constraint, String> {
         ">=" => Operator::GreaterOrEqual,
         "<" => Operator::Less,
         "<=" => Operator::LessOrEqual,
+        "~>" if numbers == 1 => Operator::FromMajor,
         "~>" if numbers == 3 => Operator::SameMinor,
         "~>" => Operator::SameMajor,
         "=>" => return Err("write \">=\" for \"=>\"".to_owned()),
@@ -256,8 +272,12 @@ mod tests {
             &["1.0.3", "1.1.0"],
         );
         check("~> 1.1", &["1.1.0", "1.2.0", "1.10.9"], &["1.0.9", "2.0.0"]);
-        // With a single number, the library for modules differs.
         check("~> 1", &["1.0.0", "1.9.0"], &["0.9.0", "2.0.0"]);
+        let of_modules = |text: &str| text.parse::<Constraints>().unwrap().of_modules();
+        for (constraints, admits) in [("~> 1", true), ("~> 1.0", false)] {
+            let admitted = of_modules(constraints).admit(&"2.0.0".parse().unwrap());
+            assert_eq!(admitted, admits, "{constraints}");
+        }
         check("~>0.9", &["0.9.0", "0.10.0"], &["1.0.0"]);
     }
 

@@ -1,10 +1,11 @@
 //! The time at which an origin published a version. The provider protocol has none; HashiCorp's public registry has a
 //! description of each version, and Terrace serves the same shape.
 
+use std::fmt::Display;
+
 use serde::Deserialize;
 
 use super::{Fetch, Fetched, Service};
-use crate::model::address::MirroredAddress;
 use crate::model::version::Version;
 use terrace_base::time::UnixTime;
 
@@ -28,9 +29,9 @@ struct Document {
 }
 
 impl PublishedVersion {
-    /// Returns the request for the description of a version.
-    pub fn ask(service: &Service, address: &MirroredAddress, version: &Version) -> Fetch {
-        let path = format!("{}/{version}", address.provider);
+    /// Returns the request for the description of a version of the provider or module at this path of its service.
+    pub fn ask(service: &Service, path: impl Display, version: &Version) -> Fetch {
+        let path = format!("{path}/{version}");
         service.fetch(&path, ORIGIN_DESCRIPTION_BYTES, "description of a version")
     }
 

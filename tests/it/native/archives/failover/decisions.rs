@@ -31,7 +31,7 @@ fn a_change_that_another_one_replaces_at_the_same_time_is_not_stated_as_recorded
     two.memory.before("R2 put failover/serving", move || {
         there.switch("main").expect(200);
     });
-    let answer = two.switch("fallback").expect(200).json();
+    let answer = two.switch("fallback").found();
     assert_eq!(answer["recorded"], false);
     two.minutes(2);
     assert_eq!(two.state()["recorded"], true);
@@ -83,7 +83,7 @@ fn an_administrator_changes_to_a_bucket_without_copies_only_explicitly() {
 fn a_change_during_an_outage_is_recorded_after_it() {
     let two = Two::copied(&S3);
     let fault = two.break_r2();
-    let answer = two.switch("fallback").expect(200).json();
+    let answer = two.switch("fallback").found();
     assert_eq!(
         (&answer["serving"], &answer["recorded"]),
         (&json!("fallback"), &json!(false))

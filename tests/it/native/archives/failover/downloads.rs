@@ -66,7 +66,7 @@ fn a_url_from_before_the_change_is_redirected_unless_its_archive_was_erased() {
         two.copy();
         let path = |version: &str| {
             let path = format!("{}/{version}/download", two.fixture.path());
-            let answer = two.registry.get(&path).expect(200).json();
+            let answer = two.registry.read(&path);
             let url = answer["location"].as_str().unwrap();
             let url = url.split("&checksum=").next().unwrap();
             url.strip_prefix("https://registry.test")
@@ -96,7 +96,7 @@ fn a_url_from_before_the_change_is_redirected_unless_its_archive_was_erased() {
 fn archives_are_listed_with_a_url_of_each_bucket() {
     let two = Two::copied(&[]);
     let path = "/admin/v1/archives?urls=true";
-    let listed = two.registry.admin("GET", path, None).expect(200).json();
+    let listed = two.registry.read_as_admin(path);
     let archive = &listed["archives"][0];
     assert!(
         archive["url"]

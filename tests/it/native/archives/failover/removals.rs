@@ -49,7 +49,7 @@ fn documentation_of_an_erased_version_is_removed_from_both_buckets_also_without_
         assert!(!two.memory.keys().contains(&documentation));
         two.memory.set_second_down(false);
         let compared = post(&two.registry, "/admin/v1/replication", &json!({}));
-        let erased = compared.expect(200).json()["erased"].to_string();
+        let erased = compared.found()["erased"].to_string();
         assert_eq!(erased.contains(&documentation), is_down, "{erased}");
         two.copy();
         let left = u64::from(is_down);
@@ -114,8 +114,7 @@ fn a_second_bucket_that_refuses_a_removal_is_a_conflict_with_its_settings() {
     // A publisher of the same archive cannot correct them, and must not take that for a conflict with its version.
     two.memory.advance(GARBAGE_SECONDS);
     let refused = ModuleFixture::of("acme", "9.0.0").put(&two.registry);
-    let errors = refused.expect(503).errors();
-    assert!(errors.contains("is being removed"), "{errors}");
+    refused.refuses(503, "is being removed");
 }
 
 #[test]

@@ -19,7 +19,7 @@ fn a_replication_removes_nothing_and_waits_for_the_main_bucket() {
         post(&two.registry, "/admin/v1/replication", &body)
     };
     let before = two.memory.objects();
-    let erased = |dry_run: bool| compare(dry_run).expect(200).json()["erased"].clone();
+    let erased = |dry_run: bool| compare(dry_run).found()["erased"].clone();
     assert_eq!(erased(false), json!([two.key()]));
     assert!(two.memory.objects() == before && two.memory.copies().len() == 1);
     two.switch("fallback").expect(200);
@@ -40,9 +40,7 @@ fn an_object_that_only_the_second_bucket_has_stays_unless_it_was_erased() {
         two.memory.copies().contains_key(&two.key()),
         "the main bucket has lost it"
     );
-    let page = post(&two.registry, "/admin/v1/replication", &json!({}))
-        .expect(200)
-        .json();
+    let page = post(&two.registry, "/admin/v1/replication", &json!({})).found();
     assert_eq!(page["surplus"], json!([two.key()]));
     assert_eq!(two.state()["copy"]["surplus"], 1);
 }
@@ -56,9 +54,7 @@ fn the_steps_of_a_replication_name_every_missing_archive_once() {
     let (mut after, mut missing, mut stored) = (None, Vec::new(), 0);
     loop {
         let body = after.map_or_else(|| json!({}), |after: Value| json!({ "after": after }));
-        let page = post(&two.registry, "/admin/v1/replication", &body)
-            .expect(200)
-            .json();
+        let page = post(&two.registry, "/admin/v1/replication", &body).found();
         stored += page["stored"].as_u64().unwrap();
         for it in page["missing"].as_array().unwrap() {
             let upload = it["upload"]["url"].as_str().unwrap();

@@ -59,7 +59,7 @@ fn the_state_of_the_copy_in_another_bucket_is_not_stated() {
     other[1] = ("TERRACE_S3_FALLBACK_BUCKET", "empty");
     for settings in [&other[..], &[]] {
         let registry = Registry::in_memory(&two.memory, &[&S3[..], settings].concat());
-        let state = registry.admin("GET", PATH, None).expect(200).json();
+        let state = registry.read_as_admin(PATH);
         assert_eq!(state["copy"], Value::Null, "{state}");
     }
 }

@@ -4,7 +4,6 @@ use serde_json::{Value, json};
 
 use super::{MINUTE, PATH, Two};
 use crate::support::ModuleFixture;
-use crate::support::memory::Memory;
 use crate::support::memory::second_bucket::{EndpointFault, FALLBACK};
 use crate::support::registry::{Registry, S3};
 use crate::support::tokens::post;
@@ -14,8 +13,7 @@ fn a_bucket_with_the_documents_of_a_registry_is_no_second_bucket() {
     let two = Two::copied(&S3);
     two.memory.put_copy("audit/000000000001", b"{}");
     let forced = json!({ "serving": "fallback", "reason": "a test", "force": true });
-    let refused = two.send(&forced).expect(409).errors();
-    assert!(refused.contains("TERRACE_S3_FALLBACK_BUCKET"), "{refused}");
+    two.send(&forced).refuses(409, "TERRACE_S3_FALLBACK_BUCKET");
     post(&two.registry, "/admin/v1/replication", &json!({})).expect(409);
     ModuleFixture::of("acme", "1.1.0").publish(&two.registry);
     two.copy();
@@ -39,13 +37,13 @@ fn a_state_of_another_second_bucket_has_no_effect_and_can_be_ended_without_any()
     let memory = two.memory.at(1);
     for settings in [&other[..], &[]] {
         let registry = Registry::in_memory(&memory, &[&S3[..], settings].concat());
-        let state = registry.admin("GET", PATH, None).expect(200).json();
+        let state = registry.read_as_admin(PATH);
         assert_eq!(
             (&state["serving"], &state["by"]),
             (&json!("main"), &Value::Null)
         );
         let path = format!("{}/1.0.0/download", two.fixture.path());
-        let location = registry.get(&path).expect(200).json()["location"].to_string();
+        let location = registry.read(&path)["location"].to_string();
         assert!(!location.contains("copies.test"), "{location}");
         for _ in 0..2 {
             memory.advance(MINUTE);
@@ -68,8 +66,7 @@ fn a_state_of_another_second_bucket_has_no_effect_and_can_be_ended_without_any()
 
 #[test]
 fn a_registry_without_a_second_bucket_reads_no_state_and_cannot_be_switched() {
-    let memory = Memory::new();
-    let registry = Registry::in_memory(&memory, &S3);
+    let (memory, registry) = Registry::with_memory(&S3);
     let fixture = ModuleFixture::of("acme", "1.0.0");
     fixture.publish(&registry);
     memory.forget_operations();
@@ -78,10 +75,9 @@ fn a_registry_without_a_second_bucket_reads_no_state_and_cannot_be_switched() {
         .expect(200);
     assert_eq!(memory.operations().len(), 1);
     let body = json!({ "serving": "fallback", "reason": "a test" }).to_string();
-    let refused = registry
+    registry
         .admin("PUT", PATH, Some(body.as_bytes()))
-        .expect(409);
-    assert!(refused.errors().contains("TERRACE_S3_FALLBACK_"));
+        .refuses(409, "TERRACE_S3_FALLBACK_");
     post(&registry, "/admin/v1/replication", &json!({})).expect(409);
     assert_eq!(
         registry.admin("GET", PATH, None).json()["configured"],

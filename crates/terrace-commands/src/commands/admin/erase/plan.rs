@@ -11,13 +11,15 @@ use terrace_core::api::admin::FactBody;
 use terrace_core::maintenance::restore::Restored;
 use terrace_core::model::oci::Digest;
 use terrace_core::model::package::Package;
-use terrace_core::storage::key::{ARCHIVES, DOCUMENTATION, FactKey, RELEASES};
-use terrace_core::storage::key::{ArchiveKey, ArchiveKind, BytesKey};
+use terrace_core::storage::key::{
+    ARCHIVES, ArchiveKey, ArchiveKind, BytesKey, DOCUMENTATION, FactKey, RELEASES,
+};
 use terrace_core::storage::release::Release;
 
 use super::super::pushed::{Digests, PushedContent, Repositories};
 use super::super::stored::{all_archives, each_documented, each_fact_or, tombstones};
-use crate::args::{ManifestSpec, PackageSpec};
+use crate::args::PackageSpec;
+use crate::commands::admin::pushed::ManifestSpec;
 use crate::error::Failure;
 use crate::output::Output;
 use crate::registry::client::Client;
@@ -62,8 +64,6 @@ pub(super) struct Plan {
     kept_documentation: BTreeMap<String, BTreeSet<String>>,
     /// The versions, repositories and manifests that will lack erased bytes.
     broken: BTreeMap<String, BTreeSet<String>>,
-    /// The erased archives that an upload has stored again. They are removed.
-    returned: BTreeSet<String>,
     /// The versions, archives and digests that were erased before, with the times. Their erasure is sent again, in case it was
     /// interrupted.
     done: BTreeMap<String, UnixTime>,
@@ -140,19 +140,7 @@ impl Plan {
                 self.done.insert(archive.clone(), *since);
             }
         }
-        let erased = self.releases.iter().flat_map(|it| &it.archives);
-        let erased: Vec<&String> = erased.filter(|it| self.done.contains_key(*it)).collect();
-        if !erased.is_empty() {
-            let (stored, _) = all_archives(client, output)?;
-            let returned = erased.into_iter().filter(|it| stored.contains_key(*it));
-            self.returned = returned.cloned().collect();
-        }
         Ok(())
-    }
-
-    /// Returns the number of erased archives that are stored again.
-    pub(super) fn returned(&self) -> usize {
-        self.returned.len()
     }
 
     /// Returns the keys of the stored archives with these digests, and of those that were erased, which are noted.
@@ -172,9 +160,6 @@ impl Plan {
             for (key, since) in tombstones.iter().filter(|(key, _)| is_of_digest(key)) {
                 self.done.insert(key.clone(), *since);
                 keys.insert(key.clone());
-                if stored.contains_key(key) {
-                    self.returned.insert(key.clone());
-                }
             }
             if !keys.iter().any(|key| is_of_digest(&key)) {
                 let message = format!("the registry has no archive with the SHA-256 {digest}");
@@ -235,11 +220,11 @@ impl Plan {
         self.done.contains_key(name)
     }
 
-    /// Returns whether everything was erased before, and nothing of it is stored again.
+    /// Returns whether everything was erased before.
     pub(super) fn is_all_done(&self) -> bool {
         let releases = self.releases.iter().map(|it| &it.name);
         let mut all = releases.chain(&self.erased).chain(self.contents.keys());
-        self.returned.is_empty() && all.all(|name| self.is_done(name))
+        all.all(|name| self.is_done(name))
     }
 
     /// Reads pushed content, and decides which parts of it are erased.

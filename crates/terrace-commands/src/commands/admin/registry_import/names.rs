@@ -10,11 +10,10 @@ use std::path::Path;
 use serde::Deserialize;
 use terrace_core::limits;
 use terrace_core::model::address::{ModuleAddress, ProviderAddress};
-use terrace_core::upstream::origin::ORIGIN_VERSIONS_BYTES;
-use terrace_core::upstream::origin::Service;
+use terrace_core::upstream::origin::{ORIGIN_VERSIONS_BYTES, Service};
 
 use super::Origin;
-use crate::args::RegistryImportArguments;
+use crate::commands::admin::registry_import::RegistryImportArguments;
 use crate::error::Failure;
 use crate::output::Output;
 
@@ -23,9 +22,6 @@ const PAGE: u64 = 100;
 
 /// The maximum number of pages of a list.
 const PAGES: u32 = 1000;
-
-/// The maximum size of a file with names.
-const FILE_BYTES: u64 = 4 * 1024 * 1024;
 
 /// The names of everything to import.
 #[derive(Default)]
@@ -101,9 +97,10 @@ impl Names {
             names.read(path)?;
         }
         let is_all = names.is_empty() && arguments.namespaces.is_empty();
+        let modules = origin.modules.as_ref().map(|modules| &modules.service);
         for (kind, service) in [
-            (Kind::Provider, &origin.providers),
-            (Kind::Module, &origin.modules),
+            (Kind::Provider, origin.providers.as_ref()),
+            (Kind::Module, modules),
         ] {
             let Some(service) = service else {
                 continue;
@@ -169,15 +166,7 @@ impl Names {
     /// Reads a file: an address on each line. Empty lines, and what follows `#`, are ignored.
     fn read(&mut self, path: &Path) -> Result<(), Failure> {
         let place = path.display();
-        let size = std::fs::metadata(path).map(|it| it.len());
-        let text = match size {
-            Ok(size) if size > FILE_BYTES => {
-                let message = format!("{place}: it is larger than {FILE_BYTES} bytes");
-                return Err(Failure::refused(message));
-            }
-            Ok(_) => std::fs::read_to_string(path),
-            Err(error) => Err(error),
-        };
+        let text = std::fs::read_to_string(path);
         let text = text.map_err(|error| Failure::refused(format!("{place}: {error}")))?;
         let mut reasons = Vec::new();
         for (number, line) in text.lines().enumerate() {
@@ -256,7 +245,7 @@ impl Names {
         };
         let added = match kind {
             Kind::Provider => text.parse().map(|it| self.providers.extend([it])),
-            Kind::Module => text.parse().map(|it| self.modules.extend([it])),
+            Kind::Module => ModuleAddress::parse_hosted(&text).map(|it| self.modules.extend([it])),
         };
         if let Err(error) = added {
             output.warning(&format!(

@@ -7,7 +7,7 @@ use terrace_core::model::package::Package;
 use terrace_core::model::version::Version;
 
 use super::{Found, Origin};
-use crate::commands::mirror::report::{Report, object};
+use crate::commands::report::{Report, object};
 use crate::error::Failure;
 use crate::output::{Column, Output, Screen, Table, plural};
 use crate::registry::client::Client;
@@ -21,15 +21,6 @@ pub(super) fn show(
     report: &Report,
     output: &Output,
 ) -> Result<(), Failure> {
-    let providers = found.providers.iter().map(|(address, versions)| {
-        let versions = versions.iter().map(|it| it.version.clone()).collect();
-        (Package::Provider(address.clone()), versions)
-    });
-    let modules = found.modules.iter().map(|(address, versions)| {
-        let package = Package::Module(address.clone());
-        (package, versions.clone())
-    });
-    let packages: Vec<(Package, Vec<Version>)> = providers.chain(modules).collect();
     let mut table = Table::new([
         Column::whole("PACKAGE"),
         Column::whole("KIND"),
@@ -39,26 +30,27 @@ pub(super) fn show(
     ]);
     let (mut documents, mut lines) = (Vec::new(), Vec::new());
     let (mut total, mut new) = (0, 0);
-    for (package, versions) in packages {
-        let known = client.map(|client| client.known_versions(&package));
-        let is_new = |version: &&Version| known.as_ref().is_some_and(|it| !it.contains(*version));
-        let missing: Vec<&Version> = versions.iter().filter(is_new).collect();
+    for (package, versions) in found {
+        let versions: Vec<&Version> = versions.iter().map(|it| &it.version).collect();
+        let known = client.map(|client| client.known_versions(package));
+        let is_new = |version: &&&Version| known.as_ref().is_some_and(|it| !it.contains(**version));
+        let missing = versions.iter().filter(is_new).count();
         total += versions.len();
-        new += missing.len();
+        new += missing;
         table.row([
             package.address(),
-            kind(&package).to_owned(),
+            kind(package).to_owned(),
             versions.len().to_string(),
             known
                 .as_ref()
-                .map_or_else(String::new, |_| missing.len().to_string()),
+                .map_or_else(String::new, |_| missing.to_string()),
             versions
                 .last()
                 .map_or_else(String::new, ToString::to_string),
         ]);
         let (address, count) = (package.address(), plural(versions.len(), "version"));
-        lines.push(format!("{address}: {count} of a {}", kind(&package)));
-        documents.push(document(&package, &versions, known.as_ref()));
+        lines.push(format!("{address}: {count} of a {}", kind(package)));
+        documents.push(document(package, &versions, known.as_ref()));
     }
     let summary = match client {
         Some(client) => format!(
@@ -89,11 +81,11 @@ pub(super) fn show(
     Ok(())
 }
 
-fn document(package: &Package, versions: &[Version], known: Option<&BTreeSet<Version>>) -> Value {
-    let version = |version: &Version| {
+fn document(package: &Package, versions: &[&Version], known: Option<&BTreeSet<Version>>) -> Value {
+    let version = |version: &&Version| {
         let mut entry = object(json!({ "version": version.to_string() }));
         if let Some(known) = known {
-            entry.insert("is_published".to_owned(), json!(known.contains(version)));
+            entry.insert("is_published".to_owned(), json!(known.contains(*version)));
         }
         Value::Object(entry)
     };

@@ -12,22 +12,16 @@ use terrace_core::model::shasums::Shasums;
 use terrace_core::model::version::Version;
 use terrace_core::publish::ProviderPublication;
 use terrace_core::storage::release::{OfferedPackage, SigningKeyDocument};
-use terrace_core::upstream::origin::{
-    InquiryStep, OriginError, OriginPackage, OriginVersion, OriginVersions, PackageInquiry,
-};
+use terrace_core::upstream::origin::{OriginPackage, OriginVersion, OriginVersions};
 
 use super::{Import, ImportError, Origin, Tried};
 use crate::archive::Archive;
-use crate::clock;
-use crate::commands::mirror::report::Done;
+use crate::commands::report::Done;
 use crate::error::Failure;
 use crate::output::{Output, plural};
 use crate::parallel;
 use crate::registry::publish::{Kind, PublishRequest};
-use crate::upstream::{FetchCache, failure};
-
-/// The maximum number of parallel requests or downloads.
-const PARALLEL_REQUESTS: usize = 4;
+use crate::upstream::{PARALLEL_REQUESTS, failure};
 
 /// The platforms that are tried if the origin lists none. SHA256SUMS names the others.
 const COMMON_PLATFORMS: [&str; 5] = [
@@ -73,31 +67,28 @@ impl Origin<'_> {
         }
     }
 
-    /// Requests one package; `None` if the origin has none for the platform.
-    fn package(
+    /// Requests the packages of these platforms; `None` if the origin has none for a platform.
+    fn packages(
         &self,
         (address, version): (&ProviderAddress, &Version),
-        platform: &Platform,
-        cache: &FetchCache,
-    ) -> Result<Option<OriginPackage>, Failure> {
+        platforms: &[Platform],
+    ) -> Result<Vec<(Platform, Option<OriginPackage>)>, Failure> {
         let url = &self.url;
         let missing = || Failure::refused(format!("{url} has no registry of providers"));
         let service = self.providers.as_ref().ok_or_else(missing)?;
         let address = self.mirrored(address);
-        let mut inquiry =
-            PackageInquiry::new(service, address, version, platform.clone(), clock::now());
-        while let InquiryStep::Fetch(fetch) = inquiry.next() {
-            let get = || self.upstream.fetch(&fetch, &self.hostname);
-            match inquiry.feed(&cache.or_else(&fetch, get)?) {
-                Ok(()) => {}
-                Err(OriginError::NotFound { what }) if what == PackageInquiry::DESCRIPTION => {
-                    return Ok(None);
-                }
+        let asked = self
+            .upstream
+            .packages(service, (&address, version), platforms)?;
+        let asked = platforms.iter().zip(asked).map(|(platform, asked)| {
+            let package = match asked {
+                Ok(package) => Some(package),
+                Err(error) if error.is_no_package() => None,
                 Err(error) => return Err(failure(platform, &error)),
-            }
-        }
-        let finished = inquiry.finish().map_err(|error| failure(platform, &error));
-        finished.map(Some)
+            };
+            Ok((platform.clone(), package))
+        });
+        asked.collect()
     }
 }
 
@@ -106,7 +97,7 @@ impl Import<'_> {
     pub(super) fn provider(&mut self, address: &ProviderAddress, found: &OriginVersion) -> Tried {
         let version = &found.version;
         let packages = self.packages(address, found)?;
-        if self.is_published((address, version), &packages) {
+        if self.is_published((address, version), &packages)? {
             return Ok(Done {
                 status: "unchanged",
                 text: String::new(),
@@ -115,7 +106,9 @@ impl Import<'_> {
             });
         }
         self.add_key(address, &packages.key)?;
-        let download = |package: &OriginPackage| self.download(address, package);
+        let of = self.origin.mirrored(address);
+        let download =
+            |package: &OriginPackage| self.origin.upstream.download_package(&of, package);
         let downloaded = parallel::map(&packages.packages, PARALLEL_REQUESTS, download);
         let downloaded: Vec<(PackageBody, Archive)> =
             downloaded.into_iter().collect::<Result<_, Failure>>()?;
@@ -139,11 +132,6 @@ impl Import<'_> {
         found: &OriginVersion,
     ) -> Result<Packages, Failure> {
         let version = &found.version;
-        let cache = FetchCache::default();
-        let ask = |platform: &Platform| {
-            let asked = self.origin.package((address, version), platform, &cache);
-            asked.map(|package| (platform.clone(), package))
-        };
         let mut platforms = found.platforms.clone();
         platforms.retain(|platform| match platform.known() {
             Ok(()) => true,
@@ -160,8 +148,7 @@ impl Import<'_> {
         let count = plural(platforms.len(), "platform");
         self.output
             .progress(&format!("checking {address} {version} for {count}"));
-        let asked = parallel::map(&platforms, PARALLEL_REQUESTS, ask);
-        let mut asked: Vec<_> = asked.into_iter().collect::<Result<_, Failure>>()?;
+        let mut asked = self.origin.packages((address, version), &platforms)?;
         let first = asked.iter().find_map(|(_, package)| package.as_ref());
         let Some(first) = first else {
             let url = &self.origin.url;
@@ -174,8 +161,7 @@ impl Import<'_> {
         let usual: Vec<OfferedPackage> = first.usual_offers(address, version).collect();
         let rest = usual.iter().map(|offer| offer.platform.clone());
         let rest: Vec<Platform> = rest.filter(|it| !platforms.contains(it)).collect();
-        let more = parallel::map(&rest, PARALLEL_REQUESTS, ask);
-        asked.extend(more.into_iter().collect::<Result<Vec<_>, Failure>>()?);
+        asked.extend(self.origin.packages((address, version), &rest)?);
         let mut reasons = Vec::new();
         let mut packages = Vec::new();
         let missing = |platform: &Platform| {
@@ -212,19 +198,24 @@ impl Import<'_> {
     }
 
     /// Returns whether the registry has these packages already, by its own report.
-    fn is_published(&self, of: (&ProviderAddress, &Version), packages: &Packages) -> bool {
+    fn is_published(
+        &self,
+        of: (&ProviderAddress, &Version),
+        packages: &Packages,
+    ) -> Result<bool, ImportError> {
         let package = Package::Provider(of.0.clone());
-        let Some(details) = self.client.known_version(&package, of.1) else {
-            return false;
+        let known = self.client.known_version(&package, of.1);
+        let Some(details) = known.map_err(ImportError::Registry)? else {
+            return Ok(false);
         };
         let is_stored = |package: &OriginPackage| {
             let stored = details.platforms.iter();
             let mut of_platform = stored
                 .filter(|it| it.os == package.platform.os() && it.arch == package.platform.arch());
-            of_platform.any(|it| it.sha256 == Some(package.sha256.to_string()))
+            of_platform.any(|it| it.sha256 == package.sha256)
         };
-        details.platforms.len() == packages.packages.len()
-            && packages.packages.iter().all(is_stored)
+        Ok(details.platforms.len() == packages.packages.len()
+            && packages.packages.iter().all(is_stored))
     }
 
     /// Allows the key of a version to sign for its namespace, unless it may already.
@@ -254,35 +245,6 @@ impl Import<'_> {
             key.fingerprint, self.origin.url
         ));
         Ok(())
-    }
-
-    fn download(
-        &self,
-        address: &ProviderAddress,
-        package: &OriginPackage,
-    ) -> Result<(PackageBody, Archive), Failure> {
-        let (fetch, filename) = (&package.download, &package.filename);
-        let origin = &self.origin;
-        let archive =
-            origin
-                .upstream
-                .download(fetch, &origin.hostname, filename, package.sha256)?;
-        let inspected = archive.inspect_provider(&address.provider_type, &package.platform);
-        for remark in &inspected.remarks {
-            self.output.warning(remark);
-        }
-        if !inspected.reasons.is_empty() {
-            return Err(Failure::Refused(inspected.reasons));
-        }
-        let body = PackageBody {
-            os: package.platform.os().to_owned(),
-            arch: package.platform.arch().to_owned(),
-            filename: filename.clone(),
-            sha256: archive.sha256.to_string(),
-            size: archive.size,
-            h1: inspected.h1.map(|h1| h1.to_string()),
-        };
-        Ok((body, archive))
     }
 
     /// Describes the version. Its protocols are those that the origin states; its signed text stays as it is.

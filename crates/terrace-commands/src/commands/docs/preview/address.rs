@@ -8,7 +8,7 @@ use terrace_core::model::address::ModuleAddress;
 use terrace_core::model::package::Package;
 use terrace_core::model::version::Version;
 
-use crate::args::DocsPreviewArguments;
+use crate::commands::docs::preview::DocsPreviewArguments;
 use crate::error::Failure;
 
 /// The hostname in source addresses.

@@ -1,6 +1,5 @@
 //! The documentation in a directory, as the registry would show it.
 
-use sha2::{Digest as _, Sha256};
 use terrace_base::digest;
 use terrace_core::documentation::{DocumentPath, DocumentText};
 use terrace_core::index::about::AboutDocumentation;
@@ -10,11 +9,12 @@ use terrace_core::read::VersionView;
 use terrace_metadata::{Archive, OpenArchive};
 
 use super::address;
-use crate::args::DocsPreviewArguments;
 use crate::clock;
+use crate::commands::docs::preview::DocsPreviewArguments;
 use crate::commands::documentation::Extracted;
 use crate::error::Failure;
 use crate::source::documentation::DocumentationFiles;
+use sha2::{Digest as _, Sha256};
 
 /// The documentation in a directory.
 pub(super) struct Contents {

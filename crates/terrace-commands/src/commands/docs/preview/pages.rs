@@ -12,7 +12,7 @@ use terrace_web::{SignIn, Site};
 
 use super::address;
 use super::contents::Contents;
-use super::response::Response;
+use crate::commands::local_server::Response;
 use crate::output::plural;
 
 /// The path of the script that reloads a page when the files have changed.
@@ -38,7 +38,9 @@ impl Pages {
             logo: None,
             assets: assets.names().clone(),
             sign_in: SignIn::Unavailable,
-            here: String::new(),
+            reader: None,
+            // The preview reads no queries, and shows READMEs whole.
+            here: "?tab=readme".to_owned(),
             is_private: false,
             has_login: false,
             client_hosts: Vec::new(),
@@ -115,6 +117,7 @@ impl Pages {
             message: "The preview shows the documentation in one directory. Its registry has the other pages.",
             may_sign_in: false,
             package: None,
+            words: "",
         };
         finished(404, &pages::error(&self.site, &failure), contents)
     }

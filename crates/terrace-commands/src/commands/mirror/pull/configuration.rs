@@ -1,21 +1,15 @@
 //! The `required_providers` of a terraform configuration.
 
-mod json;
-mod native;
-
 use std::collections::BTreeMap;
 
+use serde_json::{Map, Value};
 use terrace_core::model::name::Hostname;
 use terrace_core::upstream::origin::Constraints;
+use terrace_metadata::native_as_json;
 
 use super::selection::{ProviderSelection, Selections, VersionSelection};
 
-/// An entry of `required_providers`.
-struct Requirement {
-    local_name: String,
-    source: Option<String>,
-    version: Option<String>,
-}
+type Object = Map<String, Value>;
 
 /// Reads the files of one module, each with its name. Selects the newest version of each provider that every
 /// constraint in them allows, as `init` does.
@@ -29,21 +23,16 @@ pub(crate) fn read(
     let mut sources: BTreeMap<String, Option<Constraints>> = BTreeMap::new();
     for (name, text) in files {
         let about = |reason: String| format!("{name}: {reason}");
-        let requirements = if name.ends_with(".json") {
-            json::requirements(text)
-        } else {
-            native::requirements(text)
+        let root = match name.ends_with(".json") {
+            true => serde_json::from_str(text).map_err(|error| error.to_string()),
+            false => native(text),
         };
-        for requirement in requirements.map_err(about)? {
-            let Requirement {
-                local_name,
-                source,
-                version,
-            } = requirement;
+        for (local_name, value) in required(&root.map_err(about)?).map_err(about)? {
             let about = |reason: String| about(format!("{local_name}: {reason}"));
-            let source = whole(source.as_deref().unwrap_or(&local_name), default_host);
+            let (source, version) = requirement(value).map_err(about)?;
+            let source = whole(source.unwrap_or(local_name), default_host);
             let constraints: Option<Constraints> = version
-                .map(|text| text.parse())
+                .map(str::parse)
                 .transpose()
                 .map_err(|error| about(format!("{error}")))?;
             let known = sources.entry(source).or_default();
@@ -65,6 +54,59 @@ pub(crate) fn read(
     Ok(found)
 }
 
+/// Reads the native syntax as JSON.
+pub(super) fn native(text: &str) -> Result<Value, String> {
+    native_as_json(text).map_err(|(line, message)| format!("line {line}: {message}"))
+}
+
+/// Returns the members of every `terraform.required_providers`.
+fn required(root: &Value) -> Result<Vec<(&str, &Value)>, String> {
+    let mut found = Vec::new();
+    for body in bodies(root, "the file")? {
+        for terraform in nested(body, "terraform")? {
+            for required in nested(terraform, "required_providers")? {
+                let providers = required.iter().filter(|(name, _)| *name != "//");
+                found.extend(providers.map(|(name, value)| (name.as_str(), value)));
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// Returns the blocks of this type.
+fn nested<'v>(body: &'v Object, name: &str) -> Result<Vec<&'v Object>, String> {
+    body.get(name)
+        .map_or(Ok(Vec::new()), |value| bodies(value, name))
+}
+
+/// Returns the bodies of a block type: a single block is an object, several are an array of objects.
+fn bodies<'v>(value: &'v Value, what: &str) -> Result<Vec<&'v Object>, String> {
+    let body = |value: &'v Value| {
+        let shape = || format!("{what} must be an object, or an array of objects");
+        value.as_object().ok_or_else(shape)
+    };
+    match value {
+        Value::Null => Ok(Vec::new()),
+        Value::Array(values) => values.iter().map(body).collect(),
+        value => Ok(vec![body(value)?]),
+    }
+}
+
+/// Returns the source and the version of an entry: an object or, in old configurations, a version only.
+fn requirement(value: &Value) -> Result<(Option<&str>, Option<&str>), String> {
+    let object = match value {
+        Value::String(version) => return Ok((None, Some(version))),
+        Value::Object(object) => object,
+        _ => return Err("write it as { source = \"…\", version = \"…\" }".to_owned()),
+    };
+    let member = |name: &str| match object.get(name) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text.as_str())),
+        Some(_) => Err(format!("{name} must be a text in quotes")),
+    };
+    Ok((member("source")?, member("version")?))
+}
+
 /// Returns the source with all three parts. A source without a namespace belongs to HashiCorp's.
 fn whole(source: &str, default_host: &Hostname) -> String {
     match source.split('/').count() {
@@ -78,9 +120,9 @@ fn whole(source: &str, default_host: &Hostname) -> String {
 mod tests {
     use super::*;
 
-    fn read_one(text: &str) -> Result<Selections, String> {
+    fn read_one(name: &str, text: &str) -> Result<Selections, String> {
         let host = "registry.terraform.io".parse().unwrap();
-        read(&[("main.tf".to_owned(), text.to_owned())], &host)
+        read(&[(name.to_owned(), text.to_owned())], &host)
     }
 
     fn texts(found: &Selections) -> Vec<String> {
@@ -92,9 +134,8 @@ mod tests {
     }
 
     #[test]
-    fn sources_are_completed_and_constraints_are_parsed() {
-        let found = read_one(
-            r#"
+    fn both_syntaxes_are_read_and_sources_are_completed() {
+        let native = r#"
             terraform {
               required_version = ">= 1.6"
               required_providers {
@@ -109,28 +150,10 @@ mod tests {
               }
             }
             resource "random_id" "id" { byte_length = var.length + 1 }
-            "#,
-        )
-        .unwrap();
-        assert_eq!(
-            texts(&found),
-            [
-                "registry.example.com/acme/widget",
-                "registry.terraform.io/hashicorp/null ~> 3.0",
-                "registry.terraform.io/hashicorp/random ~> 3.6",
-                "registry.terraform.io/hashicorp/time",
-            ]
-        );
-        assert_eq!(found.skipped.len(), 1);
-    }
-
-    #[test]
-    fn json_is_read_as_the_native_syntax_is() {
-        let host = "registry.terraform.io".parse().unwrap();
-        let text = r#"{
+            "#;
+        let json = r#"{
             "//": "written by a program",
             "terraform": [{
-                "required_version": ">= 1.6",
                 "required_providers": {
                     "//": "a comment",
                     "random": { "source": "hashicorp/random", "version": "~> 3.6" },
@@ -142,38 +165,20 @@ mod tests {
                     "time": {},
                     "terraform": { "source": "terraform.io/builtin/terraform" }
                 }
-            }],
-            "resource": { "random_id": { "id": { "byte_length": 8 } } }
+            }]
         }"#;
-        let found = read(&[("main.tf.json".to_owned(), text.to_owned())], &host).unwrap();
-        assert_eq!(
-            texts(&found),
-            [
-                "registry.example.com/acme/widget",
-                "registry.terraform.io/hashicorp/null ~> 3.0",
-                "registry.terraform.io/hashicorp/random ~> 3.6",
-                "registry.terraform.io/hashicorp/time",
-            ]
-        );
-        assert_eq!(found.skipped.len(), 1);
-    }
-
-    #[test]
-    fn errors_in_json_are_reported() {
-        let host = "registry.terraform.io".parse().unwrap();
-        let required =
-            |text: &str| format!("{{\"terraform\": {{\"required_providers\": {{ {text} }} }} }}");
-        for (text, message) in [
-            ("{".to_owned(), "main.tf.json"),
-            ("1".to_owned(), "an object"),
-            ("{\"terraform\": 1}".to_owned(), "terraform must be"),
-            (required("\"a\": 1"), "source"),
-            (required("\"a\": {\"source\": 1}"), "source must be"),
-            (required("\"a\": {\"version\": \"x\"}"), "not a number"),
-        ] {
-            let files = [("main.tf.json".to_owned(), text.clone())];
-            let error = read(&files, &host).unwrap_err();
-            assert!(error.contains(message), "{text:?}: {error}");
+        for (name, text) in [("main.tf", native), ("main.tf.json", json)] {
+            let found = read_one(name, text).unwrap();
+            assert_eq!(
+                texts(&found),
+                [
+                    "registry.example.com/acme/widget",
+                    "registry.terraform.io/hashicorp/null ~> 3.0",
+                    "registry.terraform.io/hashicorp/random ~> 3.6",
+                    "registry.terraform.io/hashicorp/time",
+                ]
+            );
+            assert_eq!(found.skipped.len(), 1);
         }
     }
 
@@ -192,16 +197,28 @@ mod tests {
 
     #[test]
     fn errors_are_reported_with_their_reason() {
-        let required =
-            |text: &str| format!("terraform {{\n required_providers {{\n {text}\n }}\n}}");
-        for (text, message) in [
-            ("terraform {".to_owned(), "main.tf"),
-            (required("a = 1"), "source"),
-            (required("a = { source = var.x }"), "source must be"),
-            (required("a = { version = \"x\" }"), "not a number"),
-            (required("a = { source = \"../b\" }"), "namespace"),
+        let native = |text: &str| format!("terraform {{\n required_providers {{\n {text}\n }}\n}}");
+        let json =
+            |text: &str| format!("{{\"terraform\": {{\"required_providers\": {{ {text} }} }} }}");
+        let (tf, tf_json) = ("main.tf", "main.tf.json");
+        for (name, text, message) in [
+            (tf, "terraform {".to_owned(), "main.tf: line 1"),
+            (tf, native("a = []"), "source"),
+            (tf, native("a = { source = [] }"), "source must be"),
+            (tf, native("a = { source = var.x }"), "${var.x}"),
+            (tf, native("a = { version = \"x\" }"), "not a number"),
+            (tf, native("a = { source = \"../b\" }"), "namespace"),
+            (tf_json, "{".to_owned(), "main.tf.json"),
+            (tf_json, "1".to_owned(), "an object"),
+            (
+                tf_json,
+                "{\"terraform\": 1}".to_owned(),
+                "terraform must be",
+            ),
+            (tf_json, json("\"a\": 1"), "source"),
+            (tf_json, json("\"a\": {\"source\": 1}"), "source must be"),
         ] {
-            let error = read_one(&text).unwrap_err();
+            let error = read_one(name, &text).unwrap_err();
             assert!(error.contains(message), "{text:?}: {error}");
         }
     }

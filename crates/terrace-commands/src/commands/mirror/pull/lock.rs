@@ -1,13 +1,13 @@
 //! `.terraform.lock.hcl`: exact versions, and the hashes of the packages that may be installed. The hashes of a lock file from
 //! a registry are the `zh:` of all zips; that of a network mirror has the `zh:` of one, and the `h1:` of each locked platform.
 
-use hcl::{Block, Body, Expression};
+use serde_json::Value;
 use terrace_core::model::package_hash::PackageHash;
 use terrace_core::model::version::Version;
 use terrace_core::upstream::origin::Constraints;
 
+use super::configuration::native;
 use super::selection::{LockedHashes, ProviderSelection, Selections, VersionSelection};
-use crate::source::syntax;
 
 /// Reads a lock file, which may lock nothing. If it has `zh:` hashes, which are those of zips, only packages with one of its
 /// hashes are accepted, of either scheme. `h1:` hashes alone are often for one platform only, so they restrict nothing.
@@ -15,44 +15,32 @@ use crate::source::syntax;
 /// # Errors
 /// The first error in the file.
 pub(crate) fn read(text: &str) -> Result<Selections, String> {
-    let body: Body = hcl::parse(text).map_err(|error| syntax::hcl(&error))?;
+    let root = native(text)?;
     let mut found = Selections::default();
-    for block in body.blocks() {
-        if block.identifier() == "provider" {
-            read_provider(block, &mut found)?;
-        }
+    for (source, body) in root
+        .get("provider")
+        .and_then(Value::as_object)
+        .into_iter()
+        .flatten()
+    {
+        read_provider(source, body, &mut found)?;
     }
     Ok(found)
 }
 
-fn read_provider(block: &Block, found: &mut Selections) -> Result<(), String> {
-    let [label] = block.labels() else {
-        return Err("a provider block has one label, the provider's address".to_owned());
-    };
-    let source = label.as_str();
+fn read_provider(source: &str, body: &Value, found: &mut Selections) -> Result<(), String> {
     let about = |reason: String| format!("{source}: {reason}");
-    let attribute = |name: &str| {
-        let mut attributes = block.body().attributes();
-        attributes.find(|attribute| attribute.key() == name)
-    };
-    let version: Version = match attribute("version").map(hcl::Attribute::expr) {
-        Some(Expression::String(text)) => {
-            text.parse().map_err(|error| about(format!("{error}")))?
-        }
-        _ => return Err(about("it has no version".to_owned())),
-    };
+    let version = body.get("version").and_then(Value::as_str);
+    let version = version.ok_or_else(|| about("it has no version".to_owned()))?;
+    let version: Version = version.parse().map_err(|error| about(format!("{error}")))?;
     let mut lock = LockedHashes::default();
-    if let Some(Expression::Array(hashes)) = attribute("hashes").map(hcl::Attribute::expr) {
-        for hash in hashes {
+    let hashes = body.get("hashes").and_then(Value::as_array);
+    for text in hashes.into_iter().flatten().filter_map(Value::as_str) {
+        match text.parse() {
+            Ok(PackageHash::Zh(digest)) => lock.zips.push(digest),
+            Ok(hash @ PackageHash::H1(_)) => lock.contents.push(hash),
             // Unknown schemes are ignored, as clients do.
-            let Expression::String(text) = hash else {
-                continue;
-            };
-            match text.parse() {
-                Ok(PackageHash::Zh(digest)) => lock.zips.push(digest),
-                Ok(hash @ PackageHash::H1(_)) => lock.contents.push(hash),
-                Err(_) => {}
-            }
+            Err(_) => {}
         }
     }
     found.add(source, |address| ProviderSelection {
@@ -105,9 +93,7 @@ mod tests {
     fn errors_are_reported_with_their_reason() {
         for (text, message) in [
             ("provider {", ""),
-            ("provider {}", "one label"),
             ("provider \"a.b/c/d\" {}", "no version"),
-            ("provider \"a.b/c/d\" { version = 1 }", "no version"),
             (
                 "provider \"a.b/c/d\" { version = \"x\" }",
                 "semantic version",

@@ -1,9 +1,9 @@
-//! The providers to mirror, and the parts of them.
+//! The providers and modules to mirror, and the parts of them.
 
 use std::collections::BTreeSet;
 
 use terrace_base::digest::Sha256;
-use terrace_core::model::address::MirroredAddress;
+use terrace_core::model::address::{MirroredAddress, ModuleAddress};
 use terrace_core::model::name::Hostname;
 use terrace_core::model::package_hash::PackageHash;
 use terrace_core::model::platform::Platform;
@@ -17,6 +17,15 @@ pub(crate) struct ProviderSelection {
     /// The platforms, or all of them if empty.
     pub(crate) platforms: Vec<Platform>,
     pub(crate) lock: Option<LockedHashes>,
+}
+
+/// A module, with the versions to mirror.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ModuleSelection {
+    pub(crate) address: ModuleAddress,
+    pub(crate) versions: VersionSelection,
+    /// Whether `init` installed this version, so that it decides for the calls that admit it.
+    pub(crate) is_installed: bool,
 }
 
 /// The hashes of one version in a lock file. A client accepts a package that has any of them.
@@ -88,27 +97,26 @@ pub(crate) struct SkippedSource {
     pub(crate) reason: String,
 }
 
-/// The providers that files require.
+/// The providers that files require, and the modules that they call.
 #[derive(Debug, Default)]
 pub(crate) struct Selections {
     pub(crate) providers: Vec<ProviderSelection>,
+    pub(crate) modules: Vec<ModuleSelection>,
     pub(crate) skipped: Vec<SkippedSource>,
 }
 
 impl Selections {
-    pub(crate) fn of(selection: ProviderSelection) -> Self {
-        Self {
-            providers: vec![selection],
-            skipped: Vec::new(),
-        }
-    }
-
     pub(crate) fn is_empty(&self) -> bool {
-        self.providers.is_empty() && self.skipped.is_empty()
+        self.providers.is_empty() && self.modules.is_empty() && self.skipped.is_empty()
     }
 
     pub(crate) fn extend(&mut self, other: Self) {
         self.providers.extend(other.providers);
+        for module in other.modules {
+            if !self.modules.contains(&module) {
+                self.modules.push(module);
+            }
+        }
         self.skipped.extend(other.skipped);
     }
 
@@ -123,19 +131,24 @@ impl Selections {
         self.providers = kept;
     }
 
-    /// Skips the providers that the registry hosts itself.
+    /// Skips the providers and modules that the registry hosts itself.
     pub(crate) fn skip(&mut self, is_own: impl Fn(&Hostname) -> bool) {
-        let selection = std::mem::take(&mut self.providers);
-        for selection in selection {
-            if is_own(&selection.address.hostname) {
-                self.skipped.push(SkippedSource {
-                    source: selection.address.to_string(),
-                    reason: "it is a provider of this registry itself".to_owned(),
-                });
-            } else {
-                self.providers.push(selection);
-            }
-        }
+        let mut own = Vec::new();
+        self.providers.retain(|it| {
+            let is_own = is_own(&it.address.hostname);
+            own.extend(is_own.then(|| (it.address.to_string(), "provider")));
+            !is_own
+        });
+        self.modules.retain(|it| {
+            let is_own = it.address.hostname.as_ref().is_some_and(&is_own);
+            own.extend(is_own.then(|| (it.address.to_string(), "module")));
+            !is_own
+        });
+        let skipped = own.into_iter().map(|(source, kind)| SkippedSource {
+            source,
+            reason: format!("it is a {kind} of this registry itself"),
+        });
+        self.skipped.extend(skipped);
     }
 
     /// Adds a source in the syntax of configurations and lock files, if it belongs to a registry.

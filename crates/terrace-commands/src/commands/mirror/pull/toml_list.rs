@@ -1,15 +1,22 @@
-//! A list of providers in TOML.
+//! A list of providers and modules in TOML.
 //!
 //! ```toml
 //! [[provider]]
 //! address = "registry.opentofu.org/hashicorp/random"
 //! versions = "~> 3.6"            # the default is the newest version
 //! platforms = ["linux_amd64"]    # the default is all platforms
+//!
+//! [[module]]
+//! address = "registry.opentofu.org/terraform-aws-modules/vpc/aws"
+//! versions = "~> 6.0"
 //! ```
 
 use serde::Deserialize;
+use terrace_core::model::address::ModuleAddress;
+use terrace_core::model::name::Hostname;
+use terrace_core::upstream::origin::Constraints;
 
-use super::selection::{ProviderSelection, Selections, VersionSelection};
+use super::selection::{ModuleSelection, ProviderSelection, Selections, VersionSelection};
 use crate::source::syntax;
 
 #[derive(Deserialize)]
@@ -17,6 +24,8 @@ use crate::source::syntax;
 struct List {
     #[serde(default)]
     provider: Vec<Provider>,
+    #[serde(default)]
+    module: Vec<Module>,
 }
 
 #[derive(Deserialize)]
@@ -28,21 +37,23 @@ struct Provider {
     platforms: Vec<String>,
 }
 
-/// Reads a list.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Module {
+    address: String,
+    versions: Option<String>,
+}
+
+/// Reads a list. A module without a hostname belongs to the default one.
 ///
 /// # Errors
 /// The first error in the list.
-pub(crate) fn read(text: &str) -> Result<Selections, String> {
+pub(crate) fn read(text: &str, default_host: &Hostname) -> Result<Selections, String> {
     let list: List = toml::from_str(text).map_err(|error| syntax::toml(text, &error))?;
     let mut found = Selections::default();
     for provider in list.provider {
         let about = |reason: String| format!("{}: {reason}", provider.address);
-        let versions = match &provider.versions {
-            None => VersionSelection::Newest(None),
-            Some(text) => {
-                VersionSelection::All(text.parse().map_err(|error| about(format!("{error}")))?)
-            }
-        };
+        let versions = versions(provider.versions.as_deref(), |it| it).map_err(about)?;
         let platforms = provider
             .platforms
             .iter()
@@ -56,15 +67,48 @@ pub(crate) fn read(text: &str) -> Result<Selections, String> {
         };
         found.add(&provider.address, want)?;
     }
-    if found.providers.is_empty() && found.skipped.is_empty() {
-        return Err("it contains no [[provider]] table".to_owned());
+    for Module {
+        address,
+        versions: named,
+    } in list.module
+    {
+        let about = |reason: String| format!("{address}: {reason}");
+        let versions = versions(named.as_deref(), Constraints::of_modules).map_err(about)?;
+        let mut address: ModuleAddress =
+            address.parse().map_err(|error| about(format!("{error}")))?;
+        address.hostname.get_or_insert_with(|| default_host.clone());
+        found.modules.push(ModuleSelection {
+            address,
+            versions,
+            is_installed: false,
+        });
+    }
+    if found.is_empty() {
+        return Err("it contains no [[provider]] and no [[module]] table".to_owned());
     }
     Ok(found)
+}
+
+/// Returns the versions that an entry names, or the newest one.
+fn versions(
+    named: Option<&str>,
+    meant: impl Fn(Constraints) -> Constraints,
+) -> Result<VersionSelection, String> {
+    let Some(text) = named else {
+        return Ok(VersionSelection::Newest(None));
+    };
+    let constraints = text.parse::<Constraints>();
+    let constraints = constraints.map_err(|error| error.to_string())?;
+    Ok(VersionSelection::All(meant(constraints)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn read(text: &str) -> Result<Selections, String> {
+        super::read(text, &"registry.opentofu.org".parse().unwrap())
+    }
 
     #[test]
     fn a_list_may_omit_versions_and_platforms() {
@@ -76,9 +120,19 @@ mod tests {
             platforms = ["linux_amd64", "darwin_arm64"]
             [[provider]]
             address = "registry.terraform.io/hashicorp/null"
+            [[module]]
+            address = "terraform-aws-modules/vpc/aws"
+            versions = "~> 6"
             "#,
         )
         .unwrap();
+        let [vpc] = found.modules.as_slice() else {
+            panic!("{found:?}")
+        };
+        let address = "registry.opentofu.org/terraform-aws-modules/vpc/aws";
+        assert_eq!(vpc.address.to_string(), address);
+        let newer = "7.0.0".parse().unwrap();
+        assert!(vpc.versions.constraints().unwrap().admit(&newer));
         let [random, null] = found.providers.as_slice() else {
             panic!("{found:?}")
         };
@@ -90,26 +144,16 @@ mod tests {
 
     #[test]
     fn errors_are_reported_with_their_reason() {
+        let provider = |line: &str| format!("[[provider]]\naddress = \"a.b/c/d\"\n{line}");
         for (text, message) in [
             ("", "no [[provider]]"),
             ("[[provider]]", "address"),
-            (
-                "[[provider]]\naddress = \"hashicorp/random\"",
-                "hostname/namespace/type",
-            ),
-            (
-                "[[provider]]\naddress = \"a.b/c/d\"\nversion = \"1\"",
-                "version",
-            ),
-            (
-                "[[provider]]\naddress = \"a.b/c/d\"\nversions = \"x\"",
-                "not a number",
-            ),
-            (
-                "[[provider]]\naddress = \"a.b/c/d\"\nplatforms = [\"linux\"]",
-                "os_arch",
-            ),
+            ("[[provider]]\naddress = \"c/d\"", "hostname/namespace/type"),
+            (&provider("version = \"1\""), "version"),
+            (&provider("versions = \"x\""), "not a number"),
+            (&provider("platforms = [\"linux\"]"), "os_arch"),
             ("provider = 1", "provider"),
+            ("[[module]]\naddress = \"a.b/c/d\"", "namespace/name/system"),
         ] {
             let error = read(text).unwrap_err();
             assert!(error.contains(message), "{text:?}: {error}");

@@ -8,25 +8,20 @@ use terrace_core::model::package_hash::PackageHash;
 use terrace_core::model::platform::Platform;
 use terrace_core::model::version::Version;
 use terrace_core::publish::MirrorPublication;
-use terrace_core::upstream::origin::{
-    InquiryStep, OriginPackage, OriginVersion, PackageInquiry, Service, distinct,
-};
+use terrace_core::upstream::origin::{OriginPackage, OriginVersion, Service, distinct};
 
 use super::Mirror;
 use super::selection::{LockedHashes, ProviderSelection};
 use super::stored_packages::StoredPackages;
 use crate::archive::Archive;
 use crate::clock;
-use crate::commands::mirror::report::{Done, Outcome};
+use crate::commands::report::Done;
 use crate::error::Failure;
 use crate::output::plural;
 use crate::parallel;
 use crate::registry::client::Client;
 use crate::registry::publish::{Kind, PublishRequest, Receipt};
-use crate::upstream::{FetchCache, failure};
-
-/// The maximum number of parallel requests or downloads.
-const PARALLEL_REQUESTS: usize = 4;
+use crate::upstream::{PARALLEL_REQUESTS, failure};
 
 /// The reason that a version is not mirrored.
 pub(super) enum MirrorError {
@@ -49,7 +44,7 @@ impl Mirror<'_> {
         selection: &ProviderSelection,
         service: &Service,
         found: &OriginVersion,
-    ) -> Result<Outcome, MirrorError> {
+    ) -> Result<Done, MirrorError> {
         let version = &found.version;
         let about = format!("{} {version}", selection.address);
         let platforms = selection.platforms_of(&found.platforms);
@@ -76,7 +71,7 @@ impl Mirror<'_> {
         if stored.platforms(&packages).len() < packages.len() {
             self.warn(&about, &packages);
         }
-        let Some(client) = self.client.as_ref().filter(|_| !self.report.dry_run) else {
+        let Some(client) = self.client.as_ref().filter(|_| !self.dry_run) else {
             return Ok(done("dry_run", &packages, &stored, Vec::new()));
         };
         let (mut status, mut uploaded) = ("unchanged", Vec::new());
@@ -154,36 +149,21 @@ impl Mirror<'_> {
             "checking {} of {address} {version}",
             plural(count, "package")
         ));
-        let memory = FetchCache::default();
-        let ask = |platform: &Platform| -> Result<Option<OriginPackage>, Failure> {
-            let refused = |error| failure(platform, &error);
-            let mut inquiry = PackageInquiry::new(
-                service,
-                address.clone(),
-                version,
-                platform.clone(),
-                clock::now(),
-            );
-            while let InquiryStep::Fetch(fetch) = inquiry.next() {
-                let fetched =
-                    memory.or_else(&fetch, || self.upstream.fetch(&fetch, &address.hostname))?;
-                match inquiry.feed(&fetched) {
-                    Err(error)
-                        if error.is_no_package() && !selection.platforms.contains(platform) =>
-                    {
-                        self.output.warning(&format!(
-                            "{address} {version}: the origin lists {platform}, but has no package for it"
-                        ));
-                        return Ok(None);
-                    }
-                    fed => fed.map_err(refused)?,
+        let asked = self
+            .upstream
+            .packages(service, (address, version), platforms)?;
+        let mut packages = Vec::new();
+        for (platform, package) in platforms.iter().zip(asked) {
+            match package {
+                Ok(package) => packages.push(package),
+                Err(error) if error.is_no_package() && !selection.platforms.contains(platform) => {
+                    self.output.warning(&format!(
+                        "{address} {version}: the origin lists {platform}, but has no package for it"
+                    ));
                 }
+                Err(error) => return Err(failure(platform, &error)),
             }
-            inquiry.finish().map(Some).map_err(refused)
-        };
-        let asked = parallel::map(platforms, PARALLEL_REQUESTS, ask).into_iter();
-        let packages: Result<Vec<Option<_>>, _> = asked.collect();
-        let packages: Vec<OriginPackage> = packages?.into_iter().flatten().collect();
+        }
         if packages.is_empty() {
             let reason = "the origin lists this version, but has no package of it for any platform (status 404)";
             return Err(Failure::refused(reason));
@@ -198,46 +178,25 @@ impl Mirror<'_> {
         packages: &[OriginPackage],
         stored: &StoredPackages,
     ) -> Result<(Vec<PackageBody>, Vec<Archive>), Failure> {
-        let describe = |package: &OriginPackage| match stored.description_of(package) {
-            Some(known) => {
-                let h1 = known.h1.as_deref().and_then(|text| text.parse().ok());
-                check_locked(selection, package, h1)?;
-                Ok((known.clone(), None))
-            }
-            None => {
-                let (body, archive) = self.download(selection, package)?;
-                Ok((body, Some(archive)))
-            }
+        let describe = |package: &OriginPackage| {
+            let (body, archive) = match stored.description_of(package) {
+                Some(known) => (known.clone(), None),
+                None => {
+                    let (body, archive) = self
+                        .upstream
+                        .download_package(&selection.address, package)?;
+                    (body, Some(archive))
+                }
+            };
+            let h1 = body.h1.as_deref().and_then(|text| text.parse().ok());
+            check_locked(selection, package, h1)?;
+            Ok((body, archive))
         };
         let described: Vec<_> = parallel::map(packages, PARALLEL_REQUESTS, describe)
             .into_iter()
             .collect::<Result<_, Failure>>()?;
         let (bodies, archives): (Vec<_>, Vec<_>) = described.into_iter().unzip();
         Ok((bodies, archives.into_iter().flatten().collect()))
-    }
-
-    /// Downloads a zip, and computes the hashes that lock files contain.
-    fn download(
-        &self,
-        selection: &ProviderSelection,
-        package: &OriginPackage,
-    ) -> Result<(PackageBody, Archive), Failure> {
-        let (fetch, filename) = (&package.download, &package.filename);
-        let hostname = &selection.address.hostname;
-        let archive = self
-            .upstream
-            .download(fetch, hostname, filename, package.sha256)?;
-        let provider_type = &selection.address.provider.provider_type;
-        let inspected = archive.inspect_provider(provider_type, &package.platform);
-        for remark in &inspected.remarks {
-            self.output.warning(remark);
-        }
-        if !inspected.reasons.is_empty() {
-            return Err(Failure::Refused(inspected.reasons));
-        }
-        let h1 = inspected.h1;
-        check_locked(selection, package, h1)?;
-        Ok((package_body(package, &archive, h1), archive))
     }
 }
 
@@ -303,7 +262,7 @@ fn done(
     packages: &[OriginPackage],
     stored: &StoredPackages,
     uploaded: Vec<String>,
-) -> Outcome {
+) -> Done {
     let platforms = packages.iter().map(|package| package.platform.to_string());
     let platforms: Vec<String> = platforms.collect();
     let stored = stored.platforms(packages);
@@ -317,7 +276,7 @@ fn done(
     if !stored.is_empty() && status != "unchanged" {
         text.push_str(&format!(" (already stored: {})", stored.join(", ")));
     }
-    Outcome::Done(Done {
+    Done {
         status,
         text,
         lines: Vec::new(),
@@ -327,7 +286,7 @@ fn done(
             "uploaded": uploaded,
             "signed_by": signed_by,
         }),
-    })
+    }
 }
 
 fn describe(
@@ -352,20 +311,5 @@ fn describe(
         signed,
         packages: bodies,
         replace: None,
-    }
-}
-
-fn package_body(
-    package: &OriginPackage,
-    archive: &Archive,
-    h1: Option<PackageHash>,
-) -> PackageBody {
-    PackageBody {
-        os: package.platform.os().to_owned(),
-        arch: package.platform.arch().to_owned(),
-        filename: package.filename.clone(),
-        sha256: archive.sha256.to_string(),
-        size: archive.size,
-        h1: h1.map(|h1| h1.to_string()),
     }
 }

@@ -60,7 +60,7 @@ impl Named<'_> {
                 "its path has no {{name}} for the address {pattern}: name it in --path or --address"
             )
         })?;
-        address.parse().map_err(|error| format!("{error}"))
+        ModuleAddress::parse_hosted(&address).map_err(|error| format!("{error}"))
     }
 
     /// Returns the name of the only provider that the newest version requires.
@@ -107,12 +107,7 @@ impl Named<'_> {
         let files = match (&origin.repository, &self.newest.tag) {
             (Some(repository), Some(tag)) => {
                 let objects = repository.objects()?;
-                let id = objects.tree_of(&tag.commit)?;
-                CommitTree {
-                    objects: &objects,
-                    id,
-                }
-                .configuration(directory)?
+                CommitTree::at(&objects, &tag.commit)?.configuration(directory)?
             }
             _ => DiskTree {
                 top: &origin.directory,

@@ -8,15 +8,17 @@ use terrace_core::model::address::ModuleAddress;
 use terrace_core::model::version::Version;
 
 use super::address::{Named, is_selected, listed};
-use super::planned::{Origin, Plan, PlannedModule, PlannedVersion, Problem};
-use crate::args::{CollectionArguments, SourceArguments};
+use super::planned::{Origin, Plan, PlannedModule, PlannedVersion};
+use super::report::Row;
+use crate::commands::publish::SourceArguments;
+use crate::commands::publish::modules::CollectionArguments;
 use crate::error::Failure;
 use crate::output::{Output, plural};
 use crate::source::collection::tree::{CommitTree, DiskTree, Tree};
 use crate::source::collection::{
     CHECKOUTS, FoundModule, TaggedModule, TaggedModules, directories, modules, patterns, tagged,
 };
-use crate::source::git::{Objects, Repository, Tag, check_url, is_url};
+use crate::source::git::{Repository, Tag, check_url, is_url};
 use crate::source::pattern::{Captures, Field, Pattern};
 
 /// The parts of the address of a module.
@@ -176,18 +178,13 @@ impl Found {
             return Err(Failure::refused("the repository has no commits"));
         };
         let objects = repository.objects().map_err(Failure::Local)?;
-        let tree = tree_of(&newest, &objects)?;
+        let tree = CommitTree::at(&objects, &newest).map_err(Failure::Local)?;
         let paths = directories(&arguments.paths, &arguments.address, &tree);
         let paths = paths.map_err(Failure::refused)?;
         let is_given = !arguments.paths.is_empty();
         let known = modules(&paths, is_given, &tree).map_err(Failure::refused)?;
         let found = tagged(&tags, &arguments.tags, |tag| {
-            let id = objects.tree_of(&tag.commit)?;
-            let tree = CommitTree {
-                objects: &objects,
-                id,
-            };
-            modules(&paths, is_given, &tree)
+            modules(&paths, is_given, &CommitTree::at(&objects, &tag.commit)?)
         });
         let found = found.map_err(Failure::refused)?;
         if found.versions.is_empty() {
@@ -213,10 +210,7 @@ impl Found {
         let tags = repository.tags().map_err(Failure::Local)?;
         let objects = repository.objects().map_err(Failure::Local)?;
         let found = tagged(&tags, &arguments.tags, |tag| {
-            let tree = CommitTree {
-                objects: &objects,
-                id: objects.tree_of(&tag.commit)?,
-            };
+            let tree = CommitTree::at(&objects, &tag.commit)?;
             let module = FoundModule {
                 directory: String::new(),
                 name: captures.name.clone(),
@@ -293,12 +287,10 @@ impl Found {
             }
             match address {
                 Ok(address) => by_address.entry(address).or_default().extend(versions),
-                Err(reason) => problems.push(Problem {
-                    name: named.shown(),
-                    version: None,
-                    directory: newest.directory.clone(),
-                    reason,
-                }),
+                Err(reason) => {
+                    let of = (named.shown(), None);
+                    problems.push(Row::of_problem(of, &newest.directory, reason));
+                }
             }
         }
         let mut modules = Vec::new();
@@ -339,7 +331,7 @@ fn selected(
 fn unique(
     address: &ModuleAddress,
     versions: Vec<PlannedVersion>,
-    problems: &mut Vec<Problem>,
+    problems: &mut Vec<Row>,
 ) -> Vec<PlannedVersion> {
     let mut kept: Vec<PlannedVersion> = Vec::new();
     let place = |it: &PlannedVersion| match &it.tag {
@@ -358,16 +350,13 @@ fn unique(
             }
             Some(last) if last.version == version.version => {
                 ambiguous.insert(version.version.to_string());
-                problems.push(Problem {
-                    name: address.to_string(),
-                    version: Some(version.version.clone()),
-                    directory: version.directory.clone(),
-                    reason: format!(
-                        "both {} and {} are this version, so neither is published: choose with --tag or --path",
-                        place(last),
-                        place(&version)
-                    ),
-                });
+                let of = (address.to_string(), Some(version.version.to_string()));
+                let reason = format!(
+                    "both {} and {} are this version, so neither is published: choose with --tag or --path",
+                    place(last),
+                    place(&version)
+                );
+                problems.push(Row::of_problem(of, &version.directory, reason));
             }
             _ => kept.push(version),
         }
@@ -398,11 +387,6 @@ fn checkouts(place: &Path) -> Vec<(String, Repository)> {
     let mut found: Vec<(String, Repository)> = found.filter(|(name, _)| !name.is_empty()).collect();
     found.sort_by(|(one, _), (other, _)| one.cmp(other));
     found
-}
-
-fn tree_of<'o>(commit: &str, objects: &'o Objects) -> Result<CommitTree<'o>, Failure> {
-    let id = objects.tree_of(commit).map_err(Failure::Local)?;
-    Ok(CommitTree { objects, id })
 }
 
 fn no_modules(paths: &[Pattern]) -> Failure {

@@ -6,6 +6,7 @@ use terrace_core::model::address::ModuleAddress;
 use terrace_core::model::source_url::SourceUrl;
 use terrace_core::model::version::Version;
 
+use super::report::Row;
 use crate::source::git::{Repository, Tag};
 
 /// The versions to publish.
@@ -13,7 +14,8 @@ pub(super) struct Plan {
     pub(super) origins: Vec<Origin>,
     /// The modules, ascending by address.
     pub(super) modules: Vec<PlannedModule>,
-    pub(super) problems: Vec<Problem>,
+    /// The modules and versions that cannot be published.
+    pub(super) problems: Vec<Row>,
     pub(super) ignored_tags: Vec<String>,
 }
 
@@ -40,12 +42,4 @@ pub(super) struct PlannedVersion {
     pub(super) directory: String,
     /// The tag that names it; `None` for the files of a working tree.
     pub(super) tag: Option<Tag>,
-}
-
-/// A module or a version that cannot be published.
-pub(super) struct Problem {
-    pub(super) name: String,
-    pub(super) version: Option<Version>,
-    pub(super) directory: String,
-    pub(super) reason: String,
 }

@@ -1,18 +1,21 @@
 //! One version of a module of a collection: its package, and the request that publishes it.
 
+use serde_json::json;
+use terrace_archive::ArchiveFormat;
 use terrace_core::documentation::Contents;
 use terrace_core::model::address::ModuleAddress;
 use terrace_core::model::package::Package;
 use terrace_core::model::subdir::Subdir;
 
 use super::planned::{Origin, PlannedVersion};
-use super::report::{Done, Row};
+use super::report::Row;
 use crate::archive::pack::Extent;
-use crate::args::CollectionArguments;
 use crate::commands::documentation::{Extracted, of_module};
 use crate::commands::publish::documentation::ReleaseDocumentation;
 use crate::commands::publish::module::{PackedDirectory, Release, packed, published_files};
+use crate::commands::publish::modules::CollectionArguments;
 use crate::commands::publish::package::{self, PackageRules};
+use crate::commands::report::Done;
 use crate::error::Failure;
 use crate::output::Output;
 use crate::registry::client::Client;
@@ -21,7 +24,6 @@ use crate::source::collection::reach::{self, PackagePlace};
 use crate::source::collection::tree::{CommitTree, DiskTree};
 use crate::source::git::{Checkout, Objects};
 use crate::source::repository::ReleaseSource;
-use terrace_archive::ArchiveFormat;
 
 /// Publishes one version.
 pub(super) struct VersionPublisher<'a> {
@@ -45,23 +47,22 @@ impl VersionPublisher<'_> {
     ) -> Result<Done, Failure> {
         let (place, packed) = match (objects, &self.version.tag) {
             (Some(objects), Some(tag)) => {
-                let tree = objects.tree_of(&tag.commit).map_err(Failure::refused)?;
-                self.pack_commit(objects, tree, row)?
+                let tree = CommitTree::at(objects, &tag.commit).map_err(Failure::refused)?;
+                self.pack_commit(objects, &tree, row)?
             }
             _ => self.pack_directory(row)?,
         };
         let subdir = subdir_of(&place)?;
         let (files, size) = (packed.files, packed.archive.size);
+        row.archive = Some((files, size));
+        let sha256 = packed.archive.sha256.to_string();
         let request = self.request(packed, &place.extent, subdir.as_ref())?;
         let documentation = self.documentation(&request, subdir.as_ref())?;
         let mut done = Done {
             status: "dry_run",
-            files,
-            size,
-            sha256: request
-                .archives
-                .first()
-                .map(|archive| archive.sha256.to_string()),
+            text: String::new(),
+            lines: Vec::new(),
+            details: json!({ "archive": { "sha256": sha256, "size": size, "files": files } }),
         };
         let Some(client) = self.client else {
             return Ok(done);
@@ -85,11 +86,10 @@ impl VersionPublisher<'_> {
     fn pack_commit(
         &self,
         objects: &Objects,
-        id: String,
+        tree: &CommitTree<'_>,
         row: &mut Row,
     ) -> Result<(PackagePlace, PackedDirectory), Failure> {
-        let tree = CommitTree { objects, id };
-        let place = reach::package(&tree, &self.version.directory).map_err(Failure::refused)?;
+        let place = reach::package(tree, &self.version.directory).map_err(Failure::refused)?;
         row.package = Some(place.clone());
         let checkout = Checkout::write(objects, &tree.id, &place.directory, &place.extent);
         let checkout = checkout.map_err(Failure::refused)?;
@@ -135,6 +135,7 @@ impl VersionPublisher<'_> {
             commit: commit.and_then(|tag| tag.commit.parse().ok()),
             directory: commit.and(self.version.directory.parse().ok()),
             url,
+            tree: None,
         };
         let source = match self.version.tag {
             Some(_) => source,
@@ -147,7 +148,7 @@ impl VersionPublisher<'_> {
             allowed: &self.arguments.allow_secrets,
             unparsed: &self.arguments.allow_unparsed,
             is_tagged: self.version.tag.is_some(),
-            advice: &|_| "call modules inside of the repository, or by their addresses".to_owned(),
+            advice: "call modules inside of the repository, or by their addresses",
         };
         let format = ArchiveFormat::Zip;
         release.request(packed.archive, format, source, self.output, |archive| {
@@ -165,7 +166,7 @@ impl VersionPublisher<'_> {
             self.version.version.clone(),
         );
         if self.is_documented {
-            return ReleaseDocumentation::quiet(None, false, subject);
+            return ReleaseDocumentation::of(Ok(None), false, subject, |_| {});
         }
         let extracted = match self.arguments.no_docs {
             true => None,
@@ -176,7 +177,7 @@ impl VersionPublisher<'_> {
                 Some(Extracted::new(draft, &files)).filter(|it| !it.is_empty())
             }
         };
-        ReleaseDocumentation::quiet(extracted.as_ref(), self.arguments.require_docs, subject)
+        ReleaseDocumentation::of(Ok(extracted), self.arguments.require_docs, subject, |_| {})
     }
 
     /// Prints the errors of files that clients cannot read either, because a published version cannot be corrected. Other

@@ -3,10 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::ClientHost;
 use super::host::authority;
+use super::{CLIENT_URL_BYTES, ClientHost};
 use crate::auth::login::CLIENT_HOSTS;
-use crate::auth::login::client::CLIENT_URL_BYTES;
 use terrace_base::untrusted::quoted;
 use terrace_base::url::{HttpsUrl, UrlError};
 
@@ -44,7 +43,7 @@ impl ClientId {
 
     /// Returns the rule that an ID at an unknown host violates. If the operator could not name the host in this spelling either,
     /// that is the rule of the setting.
-    pub(super) fn unknown_host(&self) -> String {
+    pub(in crate::auth::login) fn unknown_host(&self) -> String {
         let host = quoted(self.host());
         if let Err(error) = self.host().parse::<ClientHost>() {
             return format!("is at the host {host}, which {}", error.rule());

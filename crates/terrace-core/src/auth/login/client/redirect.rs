@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::auth::login::client::CLIENT_URL_BYTES;
+use super::CLIENT_URL_BYTES;
 use terrace_base::url::{Scheme, Url};
 
 /// The hosts that are the person's own machine (RFC 8252, sections 7.3 and 8.3).
@@ -48,8 +48,13 @@ impl LoopbackRedirect {
         }
     }
 
+    /// Returns the port, if the URI has one.
+    pub fn port(&self) -> Option<u16> {
+        self.0.port()
+    }
+
     /// Returns the URI with further parameters.
-    pub(super) fn with_query(&self, parameters: &str) -> String {
+    pub(in crate::auth::login) fn with_query(&self, parameters: &str) -> String {
         let joint = match self.0.query() {
             Some(_) => '&',
             None => '?',

@@ -172,14 +172,21 @@ pub(super) fn exchange_by(rules: &TrustedPublishers, token: &str) -> Result<Gran
     rules.grant(claims, AUDIENCE)
 }
 
-/// Asserts that each token is rejected for the reason named next to it.
-pub(super) fn assert_refused(forgeries: &[(&str, String, &str)]) {
-    for (name, token, reason) in forgeries {
-        let error = match exchange(token) {
+/// Asserts that a token with each of these values of a claim is rejected for this reason.
+pub(super) fn assert_refused<V: Into<Value>>(
+    reason: &str,
+    claims: &Map<String, Value>,
+    claim: &str,
+    values: impl IntoIterator<Item = V>,
+) {
+    for value in values {
+        let value = value.into();
+        let name = format!("{claim}={value}");
+        let error = match exchange(&genuine(&with(claims.clone(), claim, value))) {
             Ok(grant) => panic!("{name} is granted {:?}", grant.granted.scopes),
             Err(error) => error,
         };
-        assert_eq!(variant(&error), *reason, "{name}: {error}");
+        assert_eq!(variant(&error), reason, "{name}: {error}");
         let line = error.to_string();
         assert!(
             line.is_ascii() && !line.contains(char::is_control),

@@ -3,7 +3,6 @@
 use serde_json::{Map, Value, json};
 
 use super::forge::*;
-use crate::auth::oidc::ci_system::CiSystem;
 use crate::auth::oidc::{TrustedPublishers, provenance};
 use crate::limits;
 use crate::model::provenance::Provenance;
@@ -122,37 +121,4 @@ fn hostile_claims_are_left_out_and_never_shortened() {
     let long = of(&with(github(), "ref", "r".repeat(limits::CLAIM_BYTES))).unwrap();
     let text = long.to_text().unwrap();
     assert!(text.as_str().len() <= limits::PROVENANCE_BYTES);
-}
-
-#[test]
-fn every_recorded_claim_of_github_and_gitlab_is_known() {
-    for (issuer, names) in [
-        (
-            GITHUB,
-            [
-                "repository",
-                "sha",
-                "ref",
-                "workflow_ref",
-                "workflow",
-                "run_id",
-            ],
-        ),
-        (
-            GITLAB,
-            [
-                "project_path",
-                "sha",
-                "ref_path",
-                "ref",
-                "ci_config_ref_uri",
-                "pipeline_id",
-            ],
-        ),
-    ] {
-        let system = CiSystem::of(&issuer.parse().unwrap());
-        for name in names {
-            assert_eq!(system.not_knowing(name), None, "{name}");
-        }
-    }
 }

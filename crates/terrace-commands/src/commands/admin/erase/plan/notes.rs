@@ -7,14 +7,9 @@ use crate::output::Output;
 
 impl Plan {
     /// Returns everything that was erased before or stays, and the consequences for others, one line each.
-    pub(in super::super) fn notes(&self, output: &Output) -> Vec<String> {
+    pub(crate) fn notes(&self, output: &Output) -> Vec<String> {
         let done = self.done.iter();
-        let done = done.map(|(name, time)| match self.returned.contains(name) {
-            true => format!(
-                "{name} was already erased at {time}, and is stored again, by an upload whose URL was signed before"
-            ),
-            false => format!("{name} was already erased at {time}"),
-        });
+        let done = done.map(|(name, time)| format!("{name} was already erased at {time}"));
         let mut lines: Vec<String> = done.collect();
         lines.extend(self.kept_lines(output));
         lines.extend(self.broken.iter().map(|(key, users)| {

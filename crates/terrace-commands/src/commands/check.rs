@@ -1,0 +1,232 @@
+//! `terrace check`: whether the versions that configurations use may still be used.
+
+mod sarif;
+mod uses;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use clap::Args;
+use serde::Serialize;
+use terrace_core::api::check::{
+    CheckAnswer, CheckBody, CheckedPackage, PACKAGES_AT_ONCE, UseState, UsedPackage,
+};
+use terrace_core::api::endpoint::API_CHECK;
+use terrace_core::model::package::Package;
+
+use super::connection::connect_reader;
+use crate::args::RegistryArguments;
+use crate::error::{Exit, Failure};
+use crate::output::{Column, Output, Screen, Table, are, plural, shown};
+use crate::registry::client::{Call, Client};
+use uses::{Place, Uses};
+
+/// Check whether the versions that configurations use may still be used
+///
+/// Reads lock files and what `init` installed; where nothing is installed, the module calls. A revoked or blocked version ends with
+/// exit code 3, with --strict a withdrawn or deprecated one, too. Packages of registries that this one does not mirror are
+/// counted, not judged.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example: terrace check --sarif > terrace.sarif\nToken scope: read:<namespace> or read, if the registry requires a token for reads"
+)]
+pub(crate) struct CheckArguments {
+    /// Directories with configurations; those below them are included
+    #[arg(default_value = ".")]
+    pub(crate) directories: Vec<PathBuf>,
+    /// Fail for withdrawn and deprecated versions, too
+    #[arg(long)]
+    pub(crate) strict: bool,
+    /// Print the result as SARIF 2.1.0, for code scanning
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) sarif: bool,
+}
+
+/// A judged package, with the places that use it.
+#[derive(Debug, Serialize)]
+struct Judged {
+    #[serde(flatten)]
+    checked: CheckedPackage,
+    places: BTreeSet<Place>,
+}
+
+/// The result, for programs.
+#[derive(Debug, Serialize)]
+struct Report {
+    packages: Vec<Judged>,
+    /// The number of packages of registries that this one does not mirror.
+    not_judged: usize,
+}
+
+/// Executes the command.
+pub(crate) fn run(
+    arguments: &CheckArguments,
+    registry: &RegistryArguments,
+    output: &Output,
+) -> Result<(), Failure> {
+    let client = connect_reader(registry, output)?;
+    let mut uses = Uses::default();
+    for directory in &arguments.directories {
+        uses.read(directory, &client.host())?;
+    }
+    let (packages, unknown): (Vec<_>, Vec<_>) =
+        judged(&client, uses.packages)?.into_iter().partition(|it| {
+            let package = Package::parse_address(&it.checked.used.address);
+            it.checked.state != UseState::Unknown || package.is_none_or(|it| it.origin().is_none())
+        });
+    let report = Report {
+        packages,
+        not_judged: uses.elsewhere.len() + unknown.len(),
+    };
+    match arguments.sarif {
+        true => {
+            let sarif = sarif::of(&report.packages);
+            output.result(&sarif.lines().collect::<Vec<_>>(), &report);
+        }
+        false => output.report(screen(&report), &report),
+    }
+    let least = match arguments.strict {
+        true => UseState::Deprecated,
+        false => UseState::Revoked,
+    };
+    match report.packages.iter().any(|it| it.checked.state >= least) {
+        true => Err(Failure::Reported(Exit::Rejected)),
+        false => Ok(()),
+    }
+}
+
+/// Asks the registry about all packages, in as many requests as it takes.
+fn judged(
+    client: &Client<'_>,
+    mut places: BTreeMap<UsedPackage, BTreeSet<Place>>,
+) -> Result<Vec<Judged>, Failure> {
+    let mut asked: Vec<UsedPackage> = places.keys().cloned().collect();
+    let mut judged = Vec::new();
+    while !asked.is_empty() {
+        let rest = asked.split_off(asked.len().min(PACKAGES_AT_ONCE));
+        let count = asked.len();
+        let body = CheckBody { packages: asked };
+        let answer: CheckAnswer = client.call(Call::post(&API_CHECK).json(&body)?)?;
+        let (unchecked, checked): (Vec<_>, Vec<_>) = answer
+            .packages
+            .into_iter()
+            .partition(|it| it.state == UseState::Unchecked);
+        if unchecked.len() == count {
+            let message = "the registry judged none of the packages: try again later";
+            return Err(Failure::Unavailable(message.to_owned()));
+        }
+        judged.extend(checked.into_iter().map(|checked| Judged {
+            places: places.remove(&checked.used).unwrap_or_default(),
+            checked,
+        }));
+        asked = unchecked.into_iter().map(|it| it.used).collect();
+        asked.extend(rest);
+    }
+    judged.sort_by_key(|it| std::cmp::Reverse(it.checked.state));
+    Ok(judged)
+}
+
+/// Returns the packages that need attention, those with newer versions, and the counts.
+fn screen(report: &Report) -> Screen {
+    let mut screen = Screen::new();
+    let mut attention = Table::new([
+        Column::status("STATUS"),
+        Column::whole("PACKAGE"),
+        Column::whole("VERSION"),
+        Column::wrapped("REASON"),
+        Column::wrapped("USED IN"),
+    ]);
+    let mut newer = Table::new([
+        Column::whole("PACKAGE"),
+        Column::whole("VERSION"),
+        Column::whole("NEWER"),
+        Column::left_out(1, "SAME MAJOR"),
+    ]);
+    for Judged { checked, places } in &report.packages {
+        let address = &checked.used.address;
+        if checked.state > UseState::Active {
+            let places: Vec<String> = places.iter().map(ToString::to_string).collect();
+            attention.row([
+                checked.state.to_string(),
+                address.clone(),
+                wanted(&checked.used),
+                message(checked),
+                places.join(", "),
+            ]);
+        }
+        if let Some(newest) = &checked.newer {
+            newer.row([
+                address.clone(),
+                wanted(&checked.used),
+                newest.to_string(),
+                shown(checked.newer_in_major.as_ref()),
+            ]);
+        }
+    }
+    if !attention.is_empty() {
+        screen.table(&attention);
+    }
+    if !newer.is_empty() {
+        screen.title("Newer versions");
+        screen.table(&newer);
+    }
+    screen.text(&summary(report));
+    screen
+}
+
+fn summary(report: &Report) -> String {
+    let count = report.packages.len();
+    let not_judged = match report.not_judged {
+        0 => String::new(),
+        count => format!(
+            "; {} of registries that this one does not mirror, and not judged",
+            are(count, "package")
+        ),
+    };
+    if count == 0 {
+        return format!("nothing of this registry is in use here{not_judged}");
+    }
+    let with = |state| {
+        let with = report
+            .packages
+            .iter()
+            .filter(|it| it.checked.state == state);
+        with.count()
+    };
+    let states = [
+        UseState::Blocked,
+        UseState::Revoked,
+        UseState::Withdrawn,
+        UseState::Deprecated,
+        UseState::Missing,
+        UseState::Unknown,
+    ];
+    let states = states.map(|state| (with(state), state));
+    let states: Vec<String> = states
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, state)| format!("{count} {state}"))
+        .collect();
+    let states = match states.is_empty() {
+        true => "nothing is known against them".to_owned(),
+        false => states.join(", "),
+    };
+    format!("{} checked: {states}{not_judged}", plural(count, "package"))
+}
+
+/// Returns the version in use, or the constraint of the one that will be.
+fn wanted(used: &UsedPackage) -> String {
+    match (&used.version, &used.constraint) {
+        (None, Some(constraint)) => constraint.clone(),
+        (version, _) => shown(version.as_ref()),
+    }
+}
+
+/// Returns the sentence about a version that needs attention.
+fn message(checked: &CheckedPackage) -> String {
+    match (checked.state, &checked.reason) {
+        (UseState::Missing, _) => "the registry has no such version".to_owned(),
+        (UseState::Unknown, _) => "the registry has no such package that you may see".to_owned(),
+        (_, reason) => shown(reason.as_ref()),
+    }
+}

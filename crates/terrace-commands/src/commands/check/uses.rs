@@ -1,0 +1,191 @@
+//! The packages that configurations use, with the places that name them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::path::Path;
+
+use serde::Serialize;
+use serde_json::Value;
+use terrace_core::api::check::UsedPackage;
+use terrace_core::model::package::{Package, PackageKind};
+use terrace_core::model::version::Version;
+use terrace_core::upstream::origin::Constraints;
+use terrace_metadata::native_as_json;
+
+use crate::commands::mirror::pull::files::{self, INSTALLED, Installed, LOCK, calls};
+use crate::error::Failure;
+
+/// A place in a file.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub(super) struct Place {
+    pub(super) file: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) line: Option<usize>,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            Some(line) => write!(f, "{}:{line}", self.file),
+            None => f.write_str(&self.file),
+        }
+    }
+}
+
+/// The packages in use.
+#[derive(Debug, Default)]
+pub(super) struct Uses {
+    /// Packages that the registry may have: its own, and mirrored packages.
+    pub(super) packages: BTreeMap<UsedPackage, BTreeSet<Place>>,
+    /// Modules of other registries.
+    pub(super) elsewhere: BTreeSet<String>,
+}
+
+impl Uses {
+    /// Adds what a directory and those below it use. `host` is the hostname of the registry, with a port if it has one.
+    ///
+    /// # Errors
+    /// A file cannot be read.
+    pub(super) fn read(&mut self, directory: &Path, host: &str) -> Result<(), Failure> {
+        let directories = files::directories(directory)
+            .map_err(|error| Failure::Usage(format!("{}: {error}", directory.display())))?;
+        for directory in directories {
+            let lock = directory.join(LOCK);
+            if lock.is_file() {
+                self.add_locked(&lock, host)?;
+            }
+            self.add_modules(&directory, host)?;
+        }
+        Ok(())
+    }
+
+    /// Adds the providers of a lock file.
+    fn add_locked(&mut self, path: &Path, host: &str) -> Result<(), Failure> {
+        let text = files::text(path)?;
+        let unreadable = |message: String| Failure::Usage(format!("{}: {message}", path.display()));
+        let root = native_as_json(&text)
+            .map_err(|(line, message)| unreadable(format!("line {line}: {message}")))?;
+        let providers = root.get("provider").and_then(Value::as_object);
+        for (source, body) in providers.into_iter().flatten() {
+            let version = body
+                .get("version")
+                .and_then(Value::as_str)
+                .unwrap_or_default();
+            let version = version
+                .parse()
+                .map_err(|error| unreadable(format!("{source}: {error}")))?;
+            let named = format!("\"{source}\"");
+            let line = text.lines().position(|line| line.contains(&named));
+            let place = place(path, line.map(|index| index + 1));
+            let wanted = Wanted::Version(version);
+            self.add(PackageKind::Provider, source, wanted, (host, place));
+        }
+        Ok(())
+    }
+
+    /// Adds the modules that are installed in a directory, or else those that its files call.
+    fn add_modules(&mut self, directory: &Path, host: &str) -> Result<(), Failure> {
+        let calls = calls(directory)?;
+        let Some(modules) = Installed::read(directory)? else {
+            for call in calls {
+                let wanted = Wanted::of(call.version.as_deref());
+                let place = place(Path::new(&call.file), call.line);
+                self.add(PackageKind::Module, &call.source, wanted, (host, place));
+            }
+            return Ok(());
+        };
+        let installed = directory.join(INSTALLED);
+        for module in modules.modules {
+            let Some(version) = module.version else {
+                continue;
+            };
+            let calls = calls.iter();
+            let mut calls = calls.filter(|call| module.source.ends_with(call.source.as_str()));
+            let place = match calls.next() {
+                Some(call) => place(Path::new(&call.file), call.line),
+                None => place(&installed, None),
+            };
+            self.add(
+                PackageKind::Module,
+                &module.source,
+                Wanted::Version(version),
+                (host, place),
+            );
+        }
+        Ok(())
+    }
+
+    /// Adds the package of a source as configurations and lock files contain it. Sources that are not of a registry are ignored.
+    fn add(
+        &mut self,
+        kind: PackageKind,
+        source: &str,
+        wanted: Wanted,
+        (host, place): (&str, Place),
+    ) {
+        let address = source.split("//").next().unwrap_or_default();
+        let own = address
+            .strip_prefix(host)
+            .and_then(|it| it.strip_prefix('/'));
+        let package = Package::parse_address(own.unwrap_or(address));
+        let is_module = kind == PackageKind::Module;
+        let package = package.filter(|it| it.kind() == kind);
+        let package = package.map(|package| match package {
+            Package::Module(address) if own.is_none() => Package::Module(address.mirrored()),
+            package => package,
+        });
+        match package {
+            Some(package) => {
+                let address = package.address();
+                let (version, constraint) = match wanted {
+                    Wanted::Version(version) => (Some(version), None),
+                    Wanted::Newest(constraint) => (None, constraint),
+                };
+                let used = UsedPackage {
+                    address,
+                    version,
+                    constraint,
+                };
+                self.packages.entry(used).or_default().insert(place);
+            }
+            None if !is_module || !is_module_elsewhere(address) => {}
+            None => {
+                self.elsewhere.insert(address.to_owned());
+            }
+        }
+    }
+}
+
+/// Returns whether an address is that of a module of another registry at a port: nothing is mirrored from there.
+fn is_module_elsewhere(address: &str) -> bool {
+    let (host, module) = address.split_once('/').unwrap_or_default();
+    host.contains('.')
+        && !host.starts_with('.')
+        && matches!(Package::parse_address(module), Some(Package::Module(_)))
+}
+
+/// The version that a configuration uses.
+enum Wanted {
+    /// This one.
+    Version(Version),
+    /// The newest that meets the constraint, if there is one.
+    Newest(Option<String>),
+}
+
+impl Wanted {
+    /// Parses the constraint of a module call. An expression is none.
+    fn of(constraint: Option<&str>) -> Self {
+        let text = constraint.unwrap_or_default().trim();
+        match text.trim_start_matches('=').trim().parse() {
+            Ok(version) => Self::Version(version),
+            Err(_) if text.is_empty() || text.parse::<Constraints>().is_err() => Self::Newest(None),
+            Err(_) => Self::Newest(Some(text.to_owned())),
+        }
+    }
+}
+
+fn place(path: &Path, line: Option<usize>) -> Place {
+    let file = path.display().to_string().replace('\\', "/");
+    let file = file.strip_prefix("./").unwrap_or(&file).to_owned();
+    Place { file, line }
+}

@@ -1,0 +1,152 @@
+//! A request to an endpoint of the registry.
+
+use std::fmt::Display;
+
+use serde::Serialize;
+use terrace_base::percent::encode;
+use terrace_core::api::endpoint::Endpoint;
+use terrace_core::model::package::Package;
+use terrace_core::model::version::Version;
+use ureq::http::Method;
+
+use crate::error::Failure;
+
+/// A request: a method of an endpoint, with the parameters of its path, those of its query, and a body.
+pub(crate) struct Call {
+    pub(super) method: Method,
+    /// The path, in which `{` begins a parameter that has no value yet.
+    pub(super) path: String,
+    /// The text and its media type.
+    pub(super) body: Option<(String, &'static str)>,
+    paths: &'static [&'static str],
+}
+
+impl Call {
+    pub(crate) fn get(endpoint: &'static Endpoint) -> Self {
+        Self::new(Method::GET, endpoint)
+    }
+
+    pub(crate) fn put(endpoint: &'static Endpoint) -> Self {
+        Self::new(Method::PUT, endpoint)
+    }
+
+    pub(crate) fn post(endpoint: &'static Endpoint) -> Self {
+        Self::new(Method::POST, endpoint)
+    }
+
+    pub(crate) fn delete(endpoint: &'static Endpoint) -> Self {
+        Self::new(Method::DELETE, endpoint)
+    }
+
+    pub(crate) fn path(&self) -> &str {
+        &self.path
+    }
+
+    fn new(method: Method, endpoint: &'static Endpoint) -> Self {
+        let paths = endpoint.paths;
+        let path = paths.first().copied().unwrap_or_default().to_owned();
+        Self {
+            method,
+            path,
+            body: None,
+            paths,
+        }
+    }
+
+    /// Sets the next parameter of the path.
+    pub(crate) fn with(mut self, value: impl Display) -> Self {
+        if let Some((before, rest)) = self.path.split_once('{')
+            && let Some((_, after)) = rest.split_once('}')
+        {
+            self.path = format!("{before}{value}{after}");
+        }
+        self
+    }
+
+    /// Sets the parameters that name a package, in the path for its kind.
+    pub(crate) fn of(mut self, package: &Package) -> Self {
+        let kind = match package {
+            Package::Provider(_) => "/providers/",
+            Package::Module(_) => "/modules/",
+            Package::Mirrored(_) => "/mirror/",
+        };
+        let path = self.paths.iter().find(|path| path.contains(kind));
+        self.path = path.copied().unwrap_or_default().to_owned();
+        // The hostname of a mirrored module comes before its namespace, without a parameter of its own.
+        let mut names: Vec<String> = package
+            .address()
+            .rsplitn(3, '/')
+            .map(str::to_owned)
+            .collect();
+        names.reverse();
+        names.into_iter().fold(self, Self::with)
+    }
+
+    /// Sets the parameters that name a version.
+    pub(crate) fn of_version(self, package: &Package, version: &Version) -> Self {
+        self.of(package).with(version)
+    }
+
+    /// Adds a parameter to the query, if it has a value.
+    pub(crate) fn query(mut self, name: &str, value: Option<impl Display>) -> Self {
+        if let Some(value) = value {
+            let separator = if self.path.contains('?') { '&' } else { '?' };
+            let value = encode(&value.to_string());
+            self.path = format!("{}{separator}{name}={value}", self.path);
+        }
+        self
+    }
+
+    /// Sets the body to a document.
+    pub(crate) fn json(self, body: &impl Serialize) -> Result<Self, Failure> {
+        let text = serde_json::to_string(body);
+        let text = text.map_err(|error| Failure::Unexpected(error.to_string()))?;
+        Ok(self.text(text, "application/json"))
+    }
+
+    /// Sets the body.
+    pub(crate) fn text(self, text: impl Into<String>, media_type: &'static str) -> Self {
+        Self {
+            body: Some((text.into(), media_type)),
+            ..self
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use terrace_core::api::endpoint::{API_SEARCH, DOCUMENTATION, STATUS, TOKEN_ROTATION};
+
+    use super::*;
+
+    #[test]
+    fn a_path_is_that_of_the_endpoint_with_its_parameters() {
+        let call = Call::post(&TOKEN_ROTATION).with("7f3a9c2e51b04d68");
+        assert_eq!(call.path, "/admin/v1/tokens/7f3a9c2e51b04d68/rotation");
+        let none: Option<u32> = None;
+        let call = Call::get(&API_SEARCH).query("limit", none);
+        let call = call.query("q", Some("a/b&c")).query("kind", Some("module"));
+        assert_eq!(call.path, "/api/v1/search?q=a%2Fb%26c&kind=module");
+    }
+
+    #[test]
+    fn the_path_of_a_package_names_its_kind() {
+        let version = "1.0.0".parse().unwrap();
+        for (address, kind) in [
+            ("acme/widget", "providers"),
+            ("acme/vpc/aws", "modules"),
+            ("a.example/acme/widget", "mirror"),
+        ] {
+            let package = Package::parse_address(address).unwrap();
+            let path = Call::get(&STATUS).of(&package).path;
+            assert_eq!(path, format!("/admin/v1/{kind}/{address}/status"));
+            let path = Call::get(&DOCUMENTATION)
+                .of_version(&package, &version)
+                .path;
+            assert_eq!(
+                path,
+                format!("/admin/v1/{kind}/{address}/1.0.0/documentation")
+            );
+        }
+    }
+}

@@ -1,0 +1,292 @@
+//! The package of a commit: the files that a client's clone has, in one archive.
+//!
+//! No ignore file and no attribute counts, and nothing is left out for what it contains. A link is packed as what it leads to,
+//! because clients unpack links badly or not at all.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::fs::File;
+use std::io::BufWriter;
+
+use terrace_archive::limits::DEPTH;
+
+use super::checkout::{LFS_POINTER, MOST_ENTRIES, TOTAL_BYTES, checked};
+use super::{Entry, EntryKind, Objects};
+use crate::archive::pack::{ZipWriter, below, joined};
+use crate::source::local_paths::{Place, directory_of, resolve};
+
+/// The most links that lead to each other.
+const MOST_LINKS: usize = 8;
+
+/// A packed commit.
+pub(crate) struct PackedCommit {
+    /// The archive, in a temporary file.
+    pub(crate) zip: File,
+    /// The paths of which the archive lacks what a clone has.
+    pub(crate) absent: Vec<Absent>,
+}
+
+/// A path of which a package lacks what a clone has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Absent {
+    pub(crate) path: String,
+    pub(crate) why: Absence,
+}
+
+/// The reason that files are not those of a clone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Absence {
+    /// They are part of another repository.
+    Submodule,
+    /// Git LFS has them elsewhere.
+    Lfs,
+    /// A link leads out of the repository, in a circle, or nowhere.
+    Link,
+}
+
+impl fmt::Display for Absence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Submodule => "is a submodule of git, whose files are in another repository",
+            Self::Lfs => "is stored by Git LFS, and the repository has only a pointer to it",
+            Self::Link => "is a link that leads out of the repository, in a circle, or nowhere",
+        })
+    }
+}
+
+/// Packs the tree of a commit.
+///
+/// # Errors
+/// An object cannot be read, or there are too many or too large ones.
+pub(crate) fn pack_tree(objects: &Objects, tree: &str) -> Result<PackedCommit, String> {
+    let mut found = Found {
+        objects,
+        top: tree,
+        files: BTreeMap::new(),
+        absent: Vec::new(),
+        entries: 0,
+    };
+    found.directory(tree, "", "", 0)?;
+    let Found {
+        files, mut absent, ..
+    } = found;
+    let failed = |error: std::io::Error| format!("packing: {error}");
+    let zip = tempfile::tempfile().map_err(failed)?;
+    let mut zip = ZipWriter::new(BufWriter::new(zip));
+    let mut total = 0;
+    for (path, entry) in files {
+        let contents = objects.blob(&entry.id)?;
+        total += contents.len();
+        if total > TOTAL_BYTES {
+            return Err(format!(
+                "the repository has more than {} MiB of files: it is no module",
+                TOTAL_BYTES >> 20
+            ));
+        }
+        let is_executable = entry.kind == EntryKind::Executable;
+        zip.add(&path, is_executable, &mut contents.as_slice())
+            .map_err(failed)?;
+        if contents.starts_with(LFS_POINTER) {
+            let why = Absence::Lfs;
+            absent.push(Absent { path, why });
+        }
+    }
+    let zip = zip.finish().map_err(failed)?;
+    let zip = zip
+        .into_inner()
+        .map_err(|error| failed(error.into_error()))?;
+    Ok(PackedCommit { zip, absent })
+}
+
+/// The files of a tree by their paths.
+struct Found<'o> {
+    objects: &'o Objects,
+    top: &'o str,
+    files: BTreeMap<String, Entry>,
+    absent: Vec<Absent>,
+    entries: usize,
+}
+
+impl Found<'_> {
+    /// Adds the files of the directory `real` under a path, to which `links` links have led.
+    fn directory(
+        &mut self,
+        tree: &str,
+        path: &str,
+        real: &str,
+        links: usize,
+    ) -> Result<(), String> {
+        for entry in self.objects.tree(tree)?.iter() {
+            // Git itself does not write it.
+            if entry.name.eq_ignore_ascii_case(".git") {
+                continue;
+            }
+            let name = joined(path, &entry.name);
+            checked(&entry.name, &name)?;
+            if name.matches('/').count() > DEPTH {
+                return Err(format!(
+                    "the repository has directories nested more than {DEPTH} deep: it is no module"
+                ));
+            }
+            self.entry(entry, name, &joined(real, &entry.name), links)?;
+        }
+        Ok(())
+    }
+
+    fn entry(
+        &mut self,
+        entry: &Entry,
+        path: String,
+        real: &str,
+        links: usize,
+    ) -> Result<(), String> {
+        self.entries += 1;
+        if self.entries > MOST_ENTRIES {
+            return Err(format!(
+                "the repository has more than {MOST_ENTRIES} files and directories, where the target of a link counts once \
+                 for each link: it is no module"
+            ));
+        }
+        let why = match entry.kind {
+            EntryKind::Directory => return self.directory(&entry.id, &path, real, links),
+            EntryKind::File | EntryKind::Executable => {
+                self.files.insert(path, entry.clone());
+                return Ok(());
+            }
+            EntryKind::Submodule => Absence::Submodule,
+            EntryKind::Link => match self.target(entry, real)? {
+                Some((target, real)) if links < MOST_LINKS => {
+                    return self.entry(&target, path, &real, links + 1);
+                }
+                _ => Absence::Link,
+            },
+        };
+        self.absent.push(Absent { path, why });
+        Ok(())
+    }
+
+    /// Returns the entry that a link leads to, and its path, unless the link is in it.
+    fn target(&self, link: &Entry, path: &str) -> Result<Option<(Entry, String)>, String> {
+        let target = self.objects.blob(&link.id)?;
+        let target = String::from_utf8_lossy(&target);
+        let place = match resolve(directory_of(path), &target) {
+            Place::Inside(place) if !target.starts_with('/') => place,
+            _ => return Ok(None),
+        };
+        if below(path, &place).is_some() {
+            return Ok(None);
+        }
+        let entry = self.objects.entry(self.top, &place)?;
+        Ok(entry.map(|entry| (entry, place)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::io::Read as _;
+    use std::os::unix::fs::symlink;
+    use std::path::Path;
+    use std::process::Command;
+
+    use super::*;
+    use crate::source::git::{Repository, run};
+
+    fn git(directory: &Path, arguments: &[&str]) {
+        let mut command = Command::new("git");
+        command.arg("-C").arg(directory);
+        command.args(["-c", "user.name=a", "-c", "user.email=a@b.example"]);
+        run(command.args(arguments)).unwrap();
+    }
+
+    #[test]
+    fn a_tree_that_is_nested_too_deeply_is_refused() {
+        let directory = tempfile::tempdir().unwrap();
+        let top = directory.path();
+        git(top, &["init", "--quiet"]);
+        let stream = top.join("stream");
+        let deep = "a/".repeat(3_000);
+        let commit = format!(
+            "commit HEAD\ncommitter a <a@b.example> 0 +0000\ndata 0\nM 644 inline {deep}f\ndata 0\n\n"
+        );
+        std::fs::write(&stream, commit).unwrap();
+        let mut import = Command::new("git");
+        import.arg("-C").arg(top).args(["fast-import", "--quiet"]);
+        let stream = File::open(stream).unwrap();
+        assert!(import.stdin(stream).status().unwrap().success());
+        let objects = Repository::at(top).unwrap().objects().unwrap();
+        let tree = objects.tree_of("HEAD").unwrap();
+        let error = pack_tree(&objects, &tree).err().unwrap();
+        assert!(error.contains("nested more than 64 deep"), "{error}");
+    }
+
+    #[test]
+    fn a_package_has_every_file_of_a_clone_and_the_targets_of_its_links() {
+        let directory = tempfile::tempdir().unwrap();
+        let top = directory.path();
+        git(top, &["init", "--quiet"]);
+        let pointer = "version https://git-lfs.github.com/spec/v1\n";
+        for (path, text) in [
+            ("main.tf", "# main"),
+            ("secret.tfvars", "a = 1"),
+            (".terraform/kept", ""),
+            (".gitignore", "*.tfvars\n.terraform\n"),
+            (
+                ".gitattributes",
+                "tests export-ignore\nmain.tf ident eol=crlf\n",
+            ),
+            ("tests/a.tf", ""),
+            ("shared/deep/a.txt", "deep"),
+            ("shared/b.txt", "b"),
+            ("image.bin", pointer),
+        ] {
+            let path = top.join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
+        symlink("../shared/deep", top.join("tests/deep")).unwrap();
+        symlink("../b.txt", top.join("shared/deep/b")).unwrap();
+        symlink("..", top.join("tests/circle")).unwrap();
+        symlink("/etc/passwd", top.join("outside")).unwrap();
+        git(top, &["add", "--force", "."]);
+        let id = "160000,".to_owned() + &"a".repeat(40) + ",sub";
+        git(top, &["update-index", "--add", "--cacheinfo", &id]);
+        git(top, &["commit", "--quiet", "-m", "all"]);
+        let objects = Repository::at(top).unwrap().objects().unwrap();
+        let tree = objects.tree_of("HEAD").unwrap();
+        let packed = pack_tree(&objects, &tree).unwrap();
+        let mut zip = zip::ZipArchive::new(packed.zip).unwrap();
+        let names: BTreeSet<String> = zip
+            .file_names()
+            .map(|it| it.unwrap().into_owned())
+            .collect();
+        let expected = [
+            ".gitattributes",
+            ".gitignore",
+            ".terraform/kept",
+            "image.bin",
+            "main.tf",
+            "secret.tfvars",
+            "shared/b.txt",
+            "shared/deep/a.txt",
+            "shared/deep/b",
+            "tests/a.tf",
+            "tests/deep/a.txt",
+            "tests/deep/b",
+        ];
+        assert_eq!(names, expected.map(str::to_owned).into());
+        let mut text = String::new();
+        let mut linked = zip.by_name("tests/deep/b").unwrap();
+        linked.read_to_string(&mut text).unwrap();
+        assert_eq!(text, "b");
+        let absent = packed.absent.iter().map(|it| (it.path.as_str(), it.why));
+        let absent: Vec<(&str, Absence)> = absent.collect();
+        let expected = [
+            ("outside", Absence::Link),
+            ("sub", Absence::Submodule),
+            ("tests/circle", Absence::Link),
+            ("image.bin", Absence::Lfs),
+        ];
+        assert_eq!(absent, expected);
+    }
+}
