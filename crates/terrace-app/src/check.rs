@@ -78,7 +78,7 @@ pub(crate) async fn checked<P: Host>(
             continue;
         };
         let stored = found.next().flatten();
-        let stored = stored.and_then(|it| statuses_in(&it.text));
+        let stored = stored.and_then(|it| statuses_in(&it.text, used.version.as_ref()));
         misses += usize::from(stored.is_none());
         let overview = match stored {
             Some(overview) => Some(overview),
@@ -137,5 +137,5 @@ async fn of_facts<P: Host>(
     let lists = expected_indices::version_lists(ctx, package).await?;
     let is_overview = |(key, _): &&(IndexKey, _)| matches!(key, IndexKey::Overview(_));
     let overview = lists.iter().find(is_overview);
-    Ok(overview.and_then(|(_, document)| statuses_in(&document.text)))
+    Ok(overview.and_then(|(_, document)| statuses_in(&document.text, None)))
 }

@@ -1,5 +1,6 @@
 //! Whether versions in use may still be used: the bodies of `POST /api/v1/check`.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -79,10 +80,11 @@ pub struct CheckedPackage {
     /// The reason for the state, which names a replacement if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Reason>,
-    /// A newer version with the same major number that can be installed.
+    /// The newest version with the same major number that is newer, and neither withdrawn nor revoked; a prerelease only if
+    /// the version in use is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub newer_in_major: Option<Version>,
-    /// A newer version that can be installed.
+    /// The newest of all such versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub newer: Option<Version>,
 }
@@ -136,7 +138,8 @@ impl From<ReleaseState> for UseState {
 }
 
 /// Parses the versions of a package with their statuses. Their sources, which nothing here needs, take most of the time.
-pub fn statuses_in(overview: &str) -> Option<Overview> {
+/// Versions older than `in_use` are left out: they are half of the text of 100 packages, and decide nothing.
+pub fn statuses_in(overview: &str, in_use: Option<&Version>) -> Option<Overview> {
     #[derive(Deserialize)]
     struct Statuses {
         #[serde(default)]
@@ -149,7 +152,8 @@ pub fn statuses_in(overview: &str) -> Option<Overview> {
         #[serde(default)]
         status: Option<ReleaseStatus>,
     }
-    let Statuses { status, versions } = serde_json::from_slice(overview.as_bytes()).ok()?;
+    let text = in_use.map_or(overview.into(), |version| down_to(version, overview));
+    let Statuses { status, versions } = serde_json::from_slice(text.as_bytes()).ok()?;
     let versions = versions.into_iter().map(|it| OverviewVersion {
         version: it.version,
         published_at: None,
@@ -160,6 +164,21 @@ pub fn statuses_in(overview: &str) -> Option<Overview> {
     Some(Overview {
         status,
         versions: versions.collect(),
+    })
+}
+
+/// Ends the text of an overview, whose versions are stored the newest first, after a version.
+fn down_to<'a>(version: &Version, overview: &'a str) -> Cow<'a, str> {
+    let start = |of: &str| format!(r#"{{"version":"{of}"#);
+    let older = overview
+        .find(&start(&format!("{version}\"")))
+        .and_then(|at| {
+            overview[at + 1..]
+                .find(&format!(",{}", start("")))
+                .map(|it| at + 1 + it)
+        });
+    older.map_or(overview.into(), |end| {
+        format!("{}]}}", &overview[..end]).into()
     })
 }
 
@@ -178,7 +197,6 @@ impl CheckedPackage {
     /// Judges a version by the versions of its package. Of the states of the version and of its package, the one that
     /// restricts more counts.
     pub fn of(used: UsedPackage, overview: &Overview) -> Self {
-        let newest = overview.newest();
         let in_use = match (&used.version, used.constraints()) {
             (Some(version), _) => overview.version(version),
             (None, Ok(Some(constraints))) => {
@@ -188,7 +206,7 @@ impl CheckedPackage {
                 };
                 overview.versions.iter().find(is_installable)
             }
-            (None, _) => newest,
+            (None, _) => overview.newest(),
         };
         let of_version = in_use.and_then(|it| it.status.as_ref());
         let status = of_version.into_iter().chain(&overview.status);
@@ -201,22 +219,23 @@ impl CheckedPackage {
             (Some(_), Some(status)) => status.state.into(),
         };
         let known = used.version.as_ref().or(in_use.map(|it| &it.version));
-        let newer = |newest: Option<&OverviewVersion>| {
-            let newest = newest.filter(|it| known.is_some_and(|known| it.version > *known));
+        // Only versions after the one in use count here: a stored list may have been read down to that one.
+        let newer = |is_in_major: bool| {
+            let known = known?;
+            let is_newer = |it: &&OverviewVersion| {
+                it.version > *known
+                    && it.status.as_ref().map(|status| status.state) < Some(ReleaseState::Withdrawn)
+                    && (known.is_prerelease() || !it.version.is_prerelease())
+                    && (!is_in_major || it.version.as_semver().major == known.as_semver().major)
+            };
+            let newest = overview.versions.iter().find(is_newer);
             newest.map(|it| it.version.clone())
-        };
-        let is_in_major = |it: &&OverviewVersion| {
-            let state = it.status.as_ref().map(|status| status.state);
-            state < Some(ReleaseState::Withdrawn)
-                && !it.version.is_prerelease()
-                && known
-                    .is_some_and(|known| it.version.as_semver().major == known.as_semver().major)
         };
         Self {
             state,
             reason: worst.map(|ReleaseStatus { reason, .. }| reason.clone()),
-            newer_in_major: newer(overview.versions.iter().find(is_in_major)),
-            newer: newer(newest),
+            newer_in_major: newer(true),
+            newer: newer(false),
             used,
         }
     }
@@ -228,15 +247,14 @@ mod tests {
 
     #[test]
     fn the_state_that_restricts_more_counts_and_newer_versions_can_be_installed() {
-        let overview = statuses_in(
-            r#"{"status":{"state":"deprecated","reason":"use acme/net/aws","at":1,"by":"root"},"versions":[
+        let overview = r#"{"status":{"state":"deprecated","reason":"use acme/net/aws","at":1,"by":"root"},"versions":[
                 {"version":"3.0.0-rc.1"},
                 {"version":"2.0.0"},
                 {"version":"1.3.0","status":{"state":"withdrawn","reason":"broken","at":1,"by":"root"}},
                 {"version":"1.2.0"},
-                {"version":"1.1.0","status":{"state":"revoked","reason":"it deletes","at":1,"by":"root"}}]}"#,
-        )
-        .unwrap();
+                {"version":"1.1.0","status":{"state":"revoked","reason":"it deletes","at":1,"by":"root"}},
+                {"version":"1.0.0"}]}"#
+            .replace("\n                ", "");
         for (version, constraint, expected) in [
             (
                 None,
@@ -250,7 +268,7 @@ mod tests {
             ),
             (
                 None,
-                Some(">= 1.0.0, <= 1.1.0"),
+                Some(">= 1.0.1, <= 1.1.0"),
                 r#""state":"missing","reason":"use acme/net/aws"}"#,
             ),
             (
@@ -284,9 +302,14 @@ mod tests {
                 version: version.map(|it| it.parse().unwrap()),
                 constraint: constraint.map(str::to_owned),
             };
-            let checked = CheckedPackage::of(used, &overview);
-            let text = serde_json::to_string(&checked).unwrap();
-            assert!(text.ends_with(expected), "{text}");
+            let down_to_it = statuses_in(&overview, used.version.as_ref()).unwrap();
+            let is_found = down_to_it.versions.len() < 6;
+            assert_eq!(is_found, version.is_some_and(|it| it < "9"), "{version:?}");
+            for overview in [down_to_it, statuses_in(&overview, None).unwrap()] {
+                let checked = CheckedPackage::of(used.clone(), &overview);
+                let text = serde_json::to_string(&checked).unwrap();
+                assert!(text.ends_with(expected), "{text}");
+            }
         }
     }
 }
