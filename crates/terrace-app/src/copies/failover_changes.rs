@@ -127,12 +127,12 @@ pub(crate) async fn watch<P: Host>(ctx: &Context<'_, P>) -> ServingBucket {
         (ServingBucket::Main, Some(reason)) => ctx.host.log_at(
             LogLevel::Error,
             &format!(
-                "failover: the main bucket fails: {reason}; `terrace admin failover on` lets the second one serve downloads"
+                "failover: the main bucket fails: {reason}; `terrace admin failover on --reason …` lets the second one serve downloads"
             ),
         ),
         (ServingBucket::Fallback, None) => ctx.host.log_at(
             LogLevel::Info,
-            "failover: the main bucket answers; `terrace admin failover off` lets it serve downloads again",
+            "failover: the main bucket answers; `terrace admin failover off --reason …` lets it serve downloads again",
         ),
         _ => {}
     }

@@ -66,7 +66,7 @@ pub(super) fn failover(command: &FailoverCommand, session: Session<'_>) -> Resul
     }
     if serving == ServingBucket::Main && !state.recorded {
         output.warning(
-            "the change is not in R2 yet: if R2 does not answer, downloads fail as well; then run `terrace admin failover on` again",
+            "the change is not in R2 yet: if R2 does not answer, downloads fail as well; then run `terrace admin failover on --reason …` again",
         );
     }
     Ok(())

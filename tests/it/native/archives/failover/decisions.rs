@@ -200,13 +200,15 @@ fn only_an_administrator_changes_the_bucket_and_the_log_says_when() {
     let fault = two.break_r2();
     two.minutes(5);
     assert_eq!(two.state()["serving"], "main");
-    assert!(said("R2 does not answer; `terrace admin failover on`"));
+    assert!(said(
+        "R2 does not answer; `terrace admin failover on --reason …`"
+    ));
     two.switch("fallback").expect(200);
     two.mend_r2(&fault);
     two.minutes(5);
     assert_eq!(two.state()["serving"], "fallback");
     assert!(said(
-        "the main bucket answers; `terrace admin failover off`"
+        "the main bucket answers; `terrace admin failover off --reason …`"
     ));
 }
 
