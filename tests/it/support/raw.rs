@@ -106,7 +106,11 @@ pub fn exchange(server: &Server, head: &[u8], body: &[u8], is_head: bool) -> Opt
             return Some(response);
         }
         match stream.read(&mut buffer) {
-            Ok(0) | Err(_) => return parse(&received, true, is_head),
+            Ok(0) => return parse(&received, true, is_head),
+            Err(error) => {
+                eprintln!("{server} sent {} bytes, then: {error}", received.len());
+                return parse(&received, true, is_head);
+            }
             Ok(count) => received.extend_from_slice(&buffer[..count]),
         }
     }

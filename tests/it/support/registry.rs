@@ -549,6 +549,9 @@ impl RequestSeam for MemoryRequest {
     }
 }
 
+/// The size from which a server may respond before the body has arrived, in bytes: more than the buffers on the way.
+const LARGE_BODY: usize = 1024 * 1024;
+
 fn over_http(registry: &Server, sent: &Sent) -> Response {
     let named = Server::of(&sent.target);
     let (server, target) = match &named {
@@ -574,5 +577,8 @@ fn over_http(registry: &Server, sent: &Sent) -> Response {
         head.push_str(&format!("content-length: {}\r\n", body.len()));
     }
     head.push_str("\r\n");
-    raw::exchange(server, head.as_bytes(), &body, sent.method == "HEAD").expect("a response")
+    let exchange = || raw::exchange(server, head.as_bytes(), &body, sent.method == "HEAD");
+    // The proxy of `wrangler dev` sometimes closes the connection when the Worker responds before it has read a large body.
+    let attempts = if body.len() > LARGE_BODY { 3 } else { 1 };
+    (0..attempts).find_map(|_| exchange()).expect("a response")
 }
