@@ -169,17 +169,14 @@ pub fn statuses_in(overview: &str, in_use: Option<&Version>) -> Option<Overview>
 
 /// Ends the text of an overview, whose versions are stored the newest first, after a version.
 fn down_to<'a>(version: &Version, overview: &'a str) -> Cow<'a, str> {
-    let start = |of: &str| format!(r#"{{"version":"{of}"#);
-    let older = overview
-        .find(&start(&format!("{version}\"")))
-        .and_then(|at| {
-            overview[at + 1..]
-                .find(&format!(",{}", start("")))
-                .map(|it| at + 1 + it)
-        });
-    older.map_or(overview.into(), |end| {
-        format!("{}]}}", &overview[..end]).into()
-    })
+    let start = format!(r#"{{"version":"{version}""#);
+    let Some((newer, rest)) = overview.split_once(&start) else {
+        return overview.into();
+    };
+    match rest.split_once(r#",{"version":""#) {
+        Some((in_use, _)) => format!("{newer}{start}{in_use}]}}").into(),
+        None => overview.into(),
+    }
 }
 
 impl CheckedPackage {
