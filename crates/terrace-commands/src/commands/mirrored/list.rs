@@ -146,12 +146,17 @@ pub(super) fn list(
         Column::wrapped("REASON"),
     ]);
     for line in &lines {
+        let is_module = line.address.split('/').count() == 4;
+        let count = |platforms: &[String]| match is_module {
+            true => "-".to_owned(),
+            false => platforms.len().to_string(),
+        };
         table.row([
             line.address.clone(),
             line.version.to_string(),
             line.state.clone(),
-            line.platforms.len().to_string(),
-            line.offered.len().to_string(),
+            count(&line.platforms),
+            count(&line.offered),
             bytes(line.size),
             shown(line.reason.as_ref()),
         ]);
