@@ -132,6 +132,12 @@ pub(super) fn block(
         rewrite_versions(&client, &spec.package.address(), output)?;
     }
     let mut text = format!("{spec} is blocked (everywhere within a minute): {reason}");
+    if !list::is_stored(&client, &spec)? {
+        text.push_str(&format!(
+            ". It is not stored here: if it should be, compare its address with `{}`",
+            output.command("mirror list")
+        ));
+    }
     if let Package::Module(_) = spec.package {
         text.push_str(&format!(". {MODULE_IS_MISSING}"));
     }

@@ -19,7 +19,7 @@ use terrace_core::model::version::Version;
 use terrace_core::storage::key::{FactKey, RULES};
 use terrace_core::storage::release::Release;
 
-use crate::args::RegistryArguments;
+use crate::args::{PackageSpec, RegistryArguments};
 use crate::commands::connection::connect;
 use crate::error::Failure;
 use crate::output::{Column, Output, Screen, Table, bytes, plural, shown};
@@ -323,6 +323,16 @@ pub(super) fn stored_packages(
         Ok(())
     })?;
     Ok(packages)
+}
+
+/// Returns whether a version of a package is stored: the one that is named, or any.
+pub(super) fn is_stored(client: &Client<'_>, spec: &PackageSpec) -> Result<bool, Failure> {
+    let key = match &spec.version {
+        Some(version) => FactKey::Release(spec.package.clone(), version.clone()).to_string(),
+        None => FactKey::releases_of(&spec.package),
+    };
+    let mut stored = client.facts(&key, None)?.facts.into_iter();
+    Ok(stored.any(|it| !spec.is_version() || it.key == key))
 }
 
 /// Returns the statuses of the mirrored packages in a part of the mirror, by address.
