@@ -230,6 +230,15 @@ fn a_version_whose_calls_cannot_be_mirrored_is_not_published() {
     let outer = Repository::new(&origin, "outer", &[("main.tf", &outer)]);
     list(&origin, "outer", &["1.0.0"], &outer.location());
     add(&origin, &registry, "outer").fails(3, "main.tf:2: acme/absent/null");
+    for (address, message) in [
+        ("acme/vpc/aws", "write registry.opentofu.org/acme/vpc/aws"),
+        (
+            "a.example/acme/vpc/aws//x",
+            "hostname/namespace/name/system",
+        ),
+    ] {
+        mirror(&origin, &registry, &["add", address]).fails(2, message);
+    }
     assert_eq!(puts(&registry), [""; 0]);
 }
 

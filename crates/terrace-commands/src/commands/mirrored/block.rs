@@ -5,7 +5,6 @@ use std::str::FromStr;
 use clap::Args;
 use serde_json::json;
 use terrace_core::api::admin::StatusBody;
-use terrace_core::model::address::MirroredAddress;
 use terrace_core::model::mirrored_part::MirroredPart;
 use terrace_core::model::owner::Owner;
 use terrace_core::model::package::Package;
@@ -63,9 +62,15 @@ pub(crate) enum BlockSubjectError {
         /// The subject that was probably meant.
         meant: Option<String>,
     },
-    /// The version of a provider is invalid.
+    /// The version of a package is invalid.
     #[error(transparent)]
     Version(#[from] VersionError),
+}
+
+/// Returns whether a text is the address of a mirrored package.
+fn is_mirrored(text: &str) -> bool {
+    let spec = text.parse::<PackageSpec>();
+    spec.is_ok_and(|it| it.package.origin().is_some() && !it.is_version())
 }
 
 impl BlockSubject {
@@ -82,8 +87,7 @@ impl BlockSubject {
         let version = |name: &str| {
             let (address, version) = name.rsplit_once('/')?;
             let version = version.strip_prefix('v').unwrap_or(version);
-            let is_provider = address.parse::<MirroredAddress>().is_ok();
-            (is_provider && version.parse::<Version>().is_ok())
+            (is_mirrored(address) && version.parse::<Version>().is_ok())
                 .then(|| format!("{address}@{version}"))
         };
         let meant = version(path).unwrap_or_else(|| path.to_owned());
@@ -103,7 +107,7 @@ impl FromStr for BlockSubject {
             return Ok(subject);
         }
         if let Some((address, version)) = text.split_once('@')
-            && address.parse::<MirroredAddress>().is_ok()
+            && is_mirrored(address)
         {
             version.parse::<Version>()?;
         }
@@ -252,6 +256,10 @@ mod tests {
             (
                 "r.example/acme/hello/v3.6.0",
                 Some("r.example/acme/hello@3.6.0"),
+            ),
+            (
+                "r.example/acme/vpc/aws/v3.6.0",
+                Some("r.example/acme/vpc/aws@3.6.0"),
             ),
             ("r.example/acme@3.6.0", None),
             ("r.example//hello", None),
