@@ -454,21 +454,33 @@ fn mirrored_modules_are_listed_blocked_and_removed_like_providers() {
     list(&origin, "base", &["1.0.0"], &base.location());
     add(&origin, &registry, "base").expect(0);
     let address = "origin.example/acme/base/null";
-    let mirror = |arguments: &[&str]| {
+    let run = |arguments: &[&str]| {
         let mut command = crate::support::terrace(&["mirror"]);
         command.args(arguments).arg("--json");
         command.env("TERRACE_URL", registry.url());
         ended(command.env("TERRACE_TOKEN", crate::support::TOKEN)).expect(0)
     };
     for part in ["origin.example", "origin.example/ACME", address] {
-        let listed = mirror(&["list", part]).json();
+        let listed = run(&["list", part]).json();
         assert_eq!(listed["versions"][0]["address"], address, "{part}");
         assert_eq!(listed["versions"][0]["state"], "active");
     }
     let version = format!("{address}@1.0.0");
-    mirror(&["block", &version, "--reason", "it leaks"]);
-    assert_eq!(mirror(&["list"]).json()["versions"][0]["state"], "blocked");
-    assert_eq!(mirror(&["blocks"]).json()["blocks"][0]["address"], address);
-    mirror(&["remove", &version, "--reason", "a takedown", "--yes"]);
-    assert_eq!(mirror(&["list"]).json()["versions"][0]["state"], "erased");
+    run(&["block", &version, "--reason", "it leaks"]);
+    assert_eq!(run(&["list"]).json()["versions"][0]["state"], "blocked");
+    assert_eq!(run(&["blocks"]).json()["blocks"][0]["address"], address);
+    let blocked = add(&origin, &registry, "base").expect(0);
+    assert_eq!(statuses(&blocked.json()), ["base/null 1.0.0 unchanged"]);
+    let shown = format!("{address} 1.0.0: the version is blocked");
+    assert_has!(blocked.warnings(), shown, "it leaks");
+    let listed = crate::support::run_for_people(&registry, &["mirror", "list"]).stdout;
+    assert_has!(listed, "blocked  -");
+    run(&["remove", &version, "--reason", "a takedown", "--yes"]);
+    assert_eq!(run(&["list"]).json()["versions"][0]["state"], "erased");
+    let files = directory(&[("main.tf", &call("b", address, "1.0.0"))]);
+    let line = ["sync", files.path().to_str().unwrap(), "--dry-run"];
+    for line in [&line[..], &line[..2]] {
+        let errors = mirror(&origin, &registry, line).fails(3, "never stores it again");
+        assert_has!(errors, address);
+    }
 }
