@@ -438,13 +438,17 @@ fn a_module_of_either_public_registry_is_stored_by_one_name() {
     let public = origin
         .place()
         .replace("origin.example", "registry.opentofu.org");
+    let other = public.replace("opentofu.org", "terraform.io");
     let line = ["add", "registry.terraform.io/acme/base/null"];
-    let mut command = command(&origin, &registry, &line);
-    command.env_remove("GIT_SSL_CAINFO");
-    let ended = ended(command.args(["--origin", &public])).expect(0);
-    let address = "registry.opentofu.org/acme/base/null";
-    assert_eq!(ended.json()["versions"][0]["address"], address);
-    assert_has!(ended.warnings(), "--origin registry.opentofu.org=");
+    for (place, status) in [(&public, "created"), (&other, "unchanged")] {
+        let mut command = command(&origin, &registry, &line);
+        command.env_remove("GIT_SSL_CAINFO");
+        let ended = ended(command.args(["--origin", place])).expect(0);
+        let version = &ended.json()["versions"][0];
+        assert_eq!(version["address"], "registry.opentofu.org/acme/base/null");
+        assert_eq!(version["status"], status, "{place}");
+        assert_has!(ended.warnings(), "clients find by both names");
+    }
 }
 
 #[test]

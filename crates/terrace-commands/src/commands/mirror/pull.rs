@@ -295,10 +295,16 @@ fn join_public(found: &mut Selections, arguments: &MirrorArguments, output: &Out
         module.address = module.address.clone().mirrored();
     }
     if is_named {
-        output.warning(&format!(
-            "modules of {other} are mirrored as those of {stored}, which clients find by both names, and are fetched from there: to \
-             fetch them from {other}, use --origin {stored}=https://{other}"
-        ));
+        let mut text = format!(
+            "modules of {other} are mirrored as those of {stored}, which clients find by both names"
+        );
+        // Either origin is that of the one copy.
+        if !arguments.origins.iter().any(|it| it.hostname.is_public()) {
+            text.push_str(&format!(
+                ", and are fetched from there: to fetch them from {other}, use --origin {stored}=https://{other}"
+            ));
+        }
+        output.warning(&text);
     }
 }
 

@@ -184,7 +184,8 @@ impl Mirror<'_> {
 
     fn module_registry(&mut self, address: &ModuleAddress) -> Result<ModuleRegistry, Failure> {
         let hostname = address.hostname.as_ref();
-        let hostname = hostname.unwrap_or(&self.modules.default_host).clone();
+        let hostname = hostname.unwrap_or(&self.modules.default_host);
+        let hostname = self.upstream.module_host(hostname).clone();
         if let Some(known) = self.modules.registries.get(&hostname) {
             return Ok(known.clone());
         }
