@@ -449,6 +449,12 @@ fn a_module_of_either_public_registry_is_stored_by_one_name() {
         assert_eq!(version["status"], status, "{place}");
         assert_has!(ended.warnings(), "clients find by both names");
     }
+    let (url, token) = (registry.url(), crate::support::TOKEN);
+    let mut block = crate::support::terrace(&["mirror", "block", "registry.terraform.io"]);
+    block.args(["--reason", "SEC-12", "--json", "--url", url]);
+    let blocked = ended(block.env("TERRACE_TOKEN", token)).expect(0).json();
+    let address = "registry.opentofu.org/acme/base/null";
+    assert_eq!(blocked["stored"], json!([address]));
 }
 
 #[test]

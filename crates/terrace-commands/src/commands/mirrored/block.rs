@@ -6,7 +6,6 @@ use clap::Args;
 use serde_json::json;
 use terrace_core::api::admin::StatusBody;
 use terrace_core::model::mirrored_part::MirroredPart;
-use terrace_core::model::owner::Owner;
 use terrace_core::model::package::Package;
 use terrace_core::model::status::{Reason, StatusDocument};
 use terrace_core::model::version::{Version, VersionError};
@@ -194,9 +193,8 @@ pub(super) fn unblock(
         _ => {}
     }
     if statuses.blocked.is_none() {
-        let owner = Owner::of(&spec.package);
         let parts = list::blocked_parts(&client, output)?;
-        text.push_str(&part::still_blocked(&parts, |it| it.owns(&owner)));
+        text.push_str(&part::still_blocked(&parts, |it| it.owns(&spec.package)));
     }
     report(&spec, text, &statuses, output);
     Ok(())

@@ -10,8 +10,9 @@ use terrace_base::time::UnixTime;
 use terrace_core::api::admin::FactBody;
 use terrace_core::auth::oidc::{MirrorBlock, RuleDocument, RuleKind};
 use terrace_core::model::mirrored_part::MirroredPart;
-use terrace_core::model::name::{Hostname, ModuleName, ModuleNamespace, NameError, System};
-use terrace_core::model::owner::Owner;
+use terrace_core::model::name::{
+    Hostname, ModuleName, ModuleNamespace, NameError, PUBLIC_HOSTS, System,
+};
 use terrace_core::model::package::Package;
 use terrace_core::model::rule_id::RuleId;
 use terrace_core::model::status::{ReleaseState, ReleaseStatus, StatusDocument};
@@ -127,8 +128,7 @@ pub(super) fn list(
             let release = Release::from_document(document.as_bytes());
             let release =
                 release.map_err(|error| Failure::Unexpected(format!("{key}: {error}")))?;
-            let owner = Owner::of(package);
-            let of_part = parts.iter().find(|it| it.block.providers.owns(&owner));
+            let of_part = parts.iter().find(|it| it.block.providers.owns(package));
             let address = package.address();
             let statuses = statuses.get(&address);
             lines.push(Line::of(address, &release, statuses, of_part));
@@ -317,11 +317,19 @@ pub(super) fn stored_packages(
     output: &Output,
 ) -> Result<BTreeSet<String>, Failure> {
     let mut packages = BTreeSet::new();
-    let prefix = format!("{part}/");
-    each_mirrored(client, "releases", &prefix, output, |_, package, _| {
-        packages.insert(package.address());
-        Ok(())
-    })?;
+    let named = part.hostname.as_str();
+    let hosts = match part.hostname.is_public() {
+        // Modules of both are stored under one of the names.
+        true => PUBLIC_HOSTS.to_vec(),
+        false => vec![named],
+    };
+    for host in hosts {
+        let prefix = format!("{part}/").replacen(named, host, 1);
+        each_mirrored(client, "releases", &prefix, output, |_, package, _| {
+            packages.extend(part.owns(package).then(|| package.address()));
+            Ok(())
+        })?;
+    }
     Ok(packages)
 }
 
