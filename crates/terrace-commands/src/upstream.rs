@@ -167,6 +167,19 @@ impl<'a> Upstream<'a> {
         Service::read(&fetched).map_err(|error| failure(hostname, &error))
     }
 
+    /// Returns the host from which modules of a host are fetched. One copy of them serves both public names, so an override of
+    /// one of the two applies to both.
+    pub(crate) fn module_host<'h>(&'h self, hostname: &'h Hostname) -> &'h Hostname {
+        match hostname.is_public() && !self.overrides.contains_key(hostname) {
+            true => self
+                .overrides
+                .keys()
+                .find(|it| it.is_public())
+                .unwrap_or(hostname),
+            false => hostname,
+        }
+    }
+
     /// Returns the discovery document of a host.
     pub(crate) fn discovery_document(&self, hostname: &Hostname) -> Result<Fetched, Failure> {
         let fetch = match self.overrides.get(hostname) {

@@ -408,6 +408,8 @@ fn a_package_without_an_installable_version_has_no_latest() {
         errors.contains("no version that can be installed"),
         "{errors}"
     );
+    let errors = failed(&registry, &["show", "acme/vpc/aws@1.0.0", "--used-by"], 2).errors();
+    assert!(errors.contains("leave out @1.0.0"), "{errors}");
 }
 
 #[test]

@@ -82,7 +82,9 @@ fn versions_in_use_are_judged_with_their_places() {
     assert!(text.contains("net/main.tf:9"), "{text}");
     assert!(text.contains("use acme/net/aws"), "{text}");
     assert!(
-        text.contains("4 packages checked: 2 deprecated, 1 missing; 2 packages"),
+        text.contains(
+            "4 packages checked: 2 deprecated, 1 missing; 2 packages are not mirrored here"
+        ),
         "{text}"
     );
 

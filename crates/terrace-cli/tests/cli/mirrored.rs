@@ -202,7 +202,8 @@ fn a_block_of_a_version_is_one_request_and_one_of_a_provider_continues_in_steps(
     for next in [Some("x"), None] {
         registry.answer("POST", "/admin/v1/reindex", &step(&["a"], next));
     }
-    run(&registry, &["mirror", "block", ADDRESS, "--reason", "x"]).expect(0);
+    let shown = run_for_people(&registry, &["mirror", "block", ADDRESS, "--reason", "x"]).expect(0);
+    assert_has!(shown.stdout, "It is not stored here");
     let [put, post] = [format!("PUT {STATUS}"), "POST /admin/v1/reindex".to_owned()];
     assert_eq!(registry.changes(), [put, post.clone(), post]);
 }

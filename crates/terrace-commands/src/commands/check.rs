@@ -24,8 +24,8 @@ use uses::{Place, Uses};
 /// Check whether the versions that configurations use may still be used
 ///
 /// Reads lock files and what `init` installed; where nothing is installed, the module calls. A revoked or blocked version ends with
-/// exit code 3, with --strict a withdrawn or deprecated one, too. Packages of registries that this one does not mirror are
-/// counted, not judged.
+/// exit code 3, with --strict a withdrawn or deprecated one, too. Packages of other registries that are not
+/// mirrored here are counted, not judged.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Example: terrace check --sarif > terrace.sarif\nToken scope: read:<namespace> or read, if the registry requires a token for reads"
@@ -54,7 +54,7 @@ struct Judged {
 #[derive(Debug, Serialize)]
 struct Report {
     packages: Vec<Judged>,
-    /// The number of packages of registries that this one does not mirror.
+    /// The number of packages of other registries that are not mirrored here.
     not_judged: usize,
 }
 
@@ -179,7 +179,7 @@ fn summary(report: &Report) -> String {
     let not_judged = match report.not_judged {
         0 => String::new(),
         count => format!(
-            "; {} of registries that this one does not mirror, and not judged",
+            "; {} not mirrored here, and not judged",
             are(count, "package")
         ),
     };

@@ -97,6 +97,11 @@ fn choice(arguments: &ShowArguments) -> Result<Option<VersionChoice>, Failure> {
             let message = "the version is given twice, after @ and as an argument: give it once";
             Err(Failure::Usage(message.to_owned()))
         }
+        (Some(VersionChoice::Exact(version)), None) if arguments.used_by || arguments.versions => {
+            Err(Failure::Usage(format!(
+                "--used-by and --versions are about the package, not about one version: leave out @{version}"
+            )))
+        }
         (in_address, argument) => Ok(in_address.or(argument)),
     }
 }

@@ -10,7 +10,7 @@ use crate::http::BaseUrl;
 /// Another URL for the registry of a hostname, from the operator.
 #[derive(Debug, Clone)]
 pub(crate) struct HostOverride {
-    pub(super) hostname: Hostname,
+    pub(crate) hostname: Hostname,
     pub(super) url: BaseUrl,
     /// The host that a stored token must belong to.
     pub(super) token_host: TokenHost,

@@ -3,8 +3,10 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::model::address::ModuleAddress;
 use crate::model::name::{Hostname, NameError, Namespace};
 use crate::model::owner::{Owner, OwnerPattern};
+use crate::model::package::Package;
 
 /// All mirrored providers of a registry, or of one of its namespaces: `registry.example.com` or
 /// `registry.example.com/acme`.
@@ -28,10 +30,22 @@ pub enum MirroredPartError {
 }
 
 impl MirroredPart {
-    /// Returns whether the packages of an owner belong to the part.
-    pub fn owns(&self, owner: &Owner) -> bool {
+    /// Returns whether a package belongs to the part. A module of a public registry belongs to both of them, because one copy
+    /// serves both names.
+    pub fn owns(&self, package: &Package) -> bool {
         let pattern = self.to_string().parse::<OwnerPattern>();
-        pattern.is_ok_and(|it| it.includes(owner))
+        let is_public = |it: &Option<Hostname>| it.as_ref().is_some_and(Hostname::is_public);
+        let owner = match package {
+            Package::Module(it) if self.hostname.is_public() && is_public(&it.hostname) => {
+                let hostname = Some(self.hostname.clone());
+                Owner::of(&Package::Module(ModuleAddress {
+                    hostname,
+                    ..it.clone()
+                }))
+            }
+            package => Owner::of(package),
+        };
+        pattern.is_ok_and(|it| it.includes(&owner))
     }
 }
 
@@ -65,21 +79,30 @@ impl fmt::Display for MirroredPart {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::package::Package;
 
     #[test]
     fn a_part_owns_the_packages_of_its_host_or_namespace() {
-        let package = Package::Mirrored("a.example/acme/widget".parse().unwrap());
-        let owner = Owner::of(&package);
-        for (text, owns) in [
-            ("a.example", true),
-            ("A.example/Acme", true),
-            ("a.example/acm", false),
-            ("a.example/acmee", false),
-            ("b.example", false),
+        let widget = "a.example/acme/widget";
+        let (random, vpc) = (
+            "registry.opentofu.org/acme/random",
+            "registry.opentofu.org/Acme/vpc/aws",
+        );
+        for (text, address, owns) in [
+            ("a.example", widget, true),
+            ("A.example/Acme", widget, true),
+            ("a.example/acm", widget, false),
+            ("a.example/acmee", widget, false),
+            ("b.example", widget, false),
+            ("registry.opentofu.org", vpc, true),
+            ("registry.terraform.io", vpc, true),
+            ("registry.terraform.io/acme", vpc, true),
+            ("registry.terraform.io/other", vpc, false),
+            ("registry.terraform.io", random, false),
+            ("a.example", vpc, false),
         ] {
             let part: MirroredPart = text.parse().unwrap();
-            assert_eq!(part.owns(&owner), owns, "{text}");
+            let package = Package::parse_address(address).unwrap();
+            assert_eq!(part.owns(&package), owns, "{text} {address}");
             assert_eq!(part.to_string(), text.to_ascii_lowercase());
         }
     }

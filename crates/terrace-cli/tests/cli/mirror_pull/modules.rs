@@ -230,6 +230,15 @@ fn a_version_whose_calls_cannot_be_mirrored_is_not_published() {
     let outer = Repository::new(&origin, "outer", &[("main.tf", &outer)]);
     list(&origin, "outer", &["1.0.0"], &outer.location());
     add(&origin, &registry, "outer").fails(3, "main.tf:2: acme/absent/null");
+    for (address, message) in [
+        ("acme/vpc/aws", "write registry.opentofu.org/acme/vpc/aws"),
+        (
+            "a.example/acme/vpc/aws//x",
+            "hostname/namespace/name/system",
+        ),
+    ] {
+        mirror(&origin, &registry, &["add", address]).fails(2, message);
+    }
     assert_eq!(puts(&registry), [""; 0]);
 }
 
@@ -429,13 +438,23 @@ fn a_module_of_either_public_registry_is_stored_by_one_name() {
     let public = origin
         .place()
         .replace("origin.example", "registry.opentofu.org");
+    let other = public.replace("opentofu.org", "terraform.io");
     let line = ["add", "registry.terraform.io/acme/base/null"];
-    let mut command = command(&origin, &registry, &line);
-    command.env_remove("GIT_SSL_CAINFO");
-    let ended = ended(command.args(["--origin", &public])).expect(0);
+    for (place, status) in [(&public, "created"), (&other, "unchanged")] {
+        let mut command = command(&origin, &registry, &line);
+        command.env_remove("GIT_SSL_CAINFO");
+        let ended = ended(command.args(["--origin", place])).expect(0);
+        let version = &ended.json()["versions"][0];
+        assert_eq!(version["address"], "registry.opentofu.org/acme/base/null");
+        assert_eq!(version["status"], status, "{place}");
+        assert_has!(ended.warnings(), "clients find by both names");
+    }
+    let (url, token) = (registry.url(), crate::support::TOKEN);
+    let mut block = crate::support::terrace(&["mirror", "block", "registry.terraform.io"]);
+    block.args(["--reason", "SEC-12", "--json", "--url", url]);
+    let blocked = ended(block.env("TERRACE_TOKEN", token)).expect(0).json();
     let address = "registry.opentofu.org/acme/base/null";
-    assert_eq!(ended.json()["versions"][0]["address"], address);
-    assert_has!(ended.warnings(), "--origin registry.opentofu.org=");
+    assert_eq!(blocked["stored"], json!([address]));
 }
 
 #[test]
@@ -445,21 +464,33 @@ fn mirrored_modules_are_listed_blocked_and_removed_like_providers() {
     list(&origin, "base", &["1.0.0"], &base.location());
     add(&origin, &registry, "base").expect(0);
     let address = "origin.example/acme/base/null";
-    let mirror = |arguments: &[&str]| {
+    let run = |arguments: &[&str]| {
         let mut command = crate::support::terrace(&["mirror"]);
         command.args(arguments).arg("--json");
         command.env("TERRACE_URL", registry.url());
         ended(command.env("TERRACE_TOKEN", crate::support::TOKEN)).expect(0)
     };
     for part in ["origin.example", "origin.example/ACME", address] {
-        let listed = mirror(&["list", part]).json();
+        let listed = run(&["list", part]).json();
         assert_eq!(listed["versions"][0]["address"], address, "{part}");
         assert_eq!(listed["versions"][0]["state"], "active");
     }
     let version = format!("{address}@1.0.0");
-    mirror(&["block", &version, "--reason", "it leaks"]);
-    assert_eq!(mirror(&["list"]).json()["versions"][0]["state"], "blocked");
-    assert_eq!(mirror(&["blocks"]).json()["blocks"][0]["address"], address);
-    mirror(&["remove", &version, "--reason", "a takedown", "--yes"]);
-    assert_eq!(mirror(&["list"]).json()["versions"][0]["state"], "erased");
+    run(&["block", &version, "--reason", "it leaks"]);
+    assert_eq!(run(&["list"]).json()["versions"][0]["state"], "blocked");
+    assert_eq!(run(&["blocks"]).json()["blocks"][0]["address"], address);
+    let blocked = add(&origin, &registry, "base").expect(0);
+    assert_eq!(statuses(&blocked.json()), ["base/null 1.0.0 unchanged"]);
+    let shown = format!("{address} 1.0.0: the version is blocked");
+    assert_has!(blocked.warnings(), shown, "it leaks");
+    let listed = crate::support::run_for_people(&registry, &["mirror", "list"]).stdout;
+    assert_has!(listed, "blocked  -");
+    run(&["remove", &version, "--reason", "a takedown", "--yes"]);
+    assert_eq!(run(&["list"]).json()["versions"][0]["state"], "erased");
+    let files = directory(&[("main.tf", &call("b", address, "1.0.0"))]);
+    let line = ["sync", files.path().to_str().unwrap(), "--dry-run"];
+    for line in [&line[..], &line[..2]] {
+        let errors = mirror(&origin, &registry, line).fails(3, "never stores it again");
+        assert_has!(errors, address);
+    }
 }

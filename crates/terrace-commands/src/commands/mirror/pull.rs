@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use clap::Args;
 use serde_json::Value;
-use terrace_core::model::address::AddressError;
+use terrace_core::model::address::{AddressError, ModuleAddress};
 use terrace_core::model::name::{Hostname, PUBLIC_HOSTS};
 use terrace_core::model::own_hosts::OwnHosts;
 use terrace_core::model::package::Package;
@@ -126,14 +126,29 @@ impl MirrorArguments {
     }
 }
 
-/// Parses the package of `mirror add`, and leads on from a URL and from a version in the address.
+/// The forms of the address of `mirror add`.
+const FORMS: &str =
+    "hostname/namespace/type for a provider, or hostname/namespace/name/system for a module";
+
+/// Parses the package of `mirror add`, and leads on from a URL, from a version in the address and from a module without a hostname.
 fn package_to_add(text: &str) -> Result<Package, String> {
     let parsed = |text: &str| match text.split('/').count() {
+        3 => text.parse().map(Package::Mirrored),
         4 => text.parse().map(Package::Module),
-        _ => text.parse().map(Package::Mirrored),
+        _ => Err(AddressError::Shape {
+            what: "mirrored package's address",
+            value: text.to_owned(),
+            shape: FORMS,
+        }),
     };
+    let [usual, _] = PUBLIC_HOSTS;
     let failed = match parsed(text) {
         Ok(address) => return Ok(address),
+        Err(_) if text.parse::<ModuleAddress>().is_ok() => {
+            return Err(format!(
+                "a module is mirrored by its address with a hostname: write {usual}/{text}"
+            ));
+        }
         Err(error) => AddressError::to_string(&error),
     };
     let path = text.split_once("://").map_or(text, |(_, path)| path);
@@ -145,7 +160,7 @@ fn package_to_add(text: &str) -> Result<Package, String> {
     let meant = parsed(address).map(|meant| meant.address());
     match (meant, version.map(str::parse::<Version>)) {
         (Ok(meant), None) => Err(format!(
-            "it is an address, not a URL, of the form hostname/namespace/type or hostname/namespace/name/system: write {meant}"
+            "it is an address, not a URL, of the form {FORMS}: write {meant}"
         )),
         (Ok(meant), Some(Ok(version))) => Err(format!(
             "the version is an option of its own: write {meant} --versions {version}"
@@ -280,10 +295,16 @@ fn join_public(found: &mut Selections, arguments: &MirrorArguments, output: &Out
         module.address = module.address.clone().mirrored();
     }
     if is_named {
-        output.warning(&format!(
-            "modules of {other} are mirrored as those of {stored}, which clients find by both names, and are fetched from there: to \
-             fetch them from {other}, use --origin {stored}=https://{other}"
-        ));
+        let mut text = format!(
+            "modules of {other} are mirrored as those of {stored}, which clients find by both names"
+        );
+        // Either origin is that of the one copy.
+        if !arguments.origins.iter().any(|it| it.hostname.is_public()) {
+            text.push_str(&format!(
+                ", and are fetched from there: to fetch them from {other}, use --origin {stored}=https://{other}"
+            ));
+        }
+        output.warning(&text);
     }
 }
 

@@ -5,9 +5,7 @@ use std::str::FromStr;
 use clap::Args;
 use serde_json::json;
 use terrace_core::api::admin::StatusBody;
-use terrace_core::model::address::MirroredAddress;
 use terrace_core::model::mirrored_part::MirroredPart;
-use terrace_core::model::owner::Owner;
 use terrace_core::model::package::Package;
 use terrace_core::model::status::{Reason, StatusDocument};
 use terrace_core::model::version::{Version, VersionError};
@@ -63,9 +61,15 @@ pub(crate) enum BlockSubjectError {
         /// The subject that was probably meant.
         meant: Option<String>,
     },
-    /// The version of a provider is invalid.
+    /// The version of a package is invalid.
     #[error(transparent)]
     Version(#[from] VersionError),
+}
+
+/// Returns whether a text is the address of a mirrored package.
+fn is_mirrored(text: &str) -> bool {
+    let spec = text.parse::<PackageSpec>();
+    spec.is_ok_and(|it| it.package.origin().is_some() && !it.is_version())
 }
 
 impl BlockSubject {
@@ -82,8 +86,7 @@ impl BlockSubject {
         let version = |name: &str| {
             let (address, version) = name.rsplit_once('/')?;
             let version = version.strip_prefix('v').unwrap_or(version);
-            let is_provider = address.parse::<MirroredAddress>().is_ok();
-            (is_provider && version.parse::<Version>().is_ok())
+            (is_mirrored(address) && version.parse::<Version>().is_ok())
                 .then(|| format!("{address}@{version}"))
         };
         let meant = version(path).unwrap_or_else(|| path.to_owned());
@@ -103,7 +106,7 @@ impl FromStr for BlockSubject {
             return Ok(subject);
         }
         if let Some((address, version)) = text.split_once('@')
-            && address.parse::<MirroredAddress>().is_ok()
+            && is_mirrored(address)
         {
             version.parse::<Version>()?;
         }
@@ -132,6 +135,12 @@ pub(super) fn block(
         rewrite_versions(&client, &spec.package.address(), output)?;
     }
     let mut text = format!("{spec} is blocked (everywhere within a minute): {reason}");
+    if !list::is_stored(&client, &spec)? {
+        text.push_str(&format!(
+            ". It is not stored here: if it should be, compare its address with `{}`",
+            output.command("mirror list")
+        ));
+    }
     if let Package::Module(_) = spec.package {
         text.push_str(&format!(". {MODULE_IS_MISSING}"));
     }
@@ -184,9 +193,8 @@ pub(super) fn unblock(
         _ => {}
     }
     if statuses.blocked.is_none() {
-        let owner = Owner::of(&spec.package);
         let parts = list::blocked_parts(&client, output)?;
-        text.push_str(&part::still_blocked(&parts, |it| it.owns(&owner)));
+        text.push_str(&part::still_blocked(&parts, |it| it.owns(&spec.package)));
     }
     report(&spec, text, &statuses, output);
     Ok(())
@@ -246,6 +254,10 @@ mod tests {
             (
                 "r.example/acme/hello/v3.6.0",
                 Some("r.example/acme/hello@3.6.0"),
+            ),
+            (
+                "r.example/acme/vpc/aws/v3.6.0",
+                Some("r.example/acme/vpc/aws@3.6.0"),
             ),
             ("r.example/acme@3.6.0", None),
             ("r.example//hello", None),

@@ -10,8 +10,9 @@ use terrace_base::time::UnixTime;
 use terrace_core::api::admin::FactBody;
 use terrace_core::auth::oidc::{MirrorBlock, RuleDocument, RuleKind};
 use terrace_core::model::mirrored_part::MirroredPart;
-use terrace_core::model::name::{Hostname, ModuleName, ModuleNamespace, NameError, System};
-use terrace_core::model::owner::Owner;
+use terrace_core::model::name::{
+    Hostname, ModuleName, ModuleNamespace, NameError, PUBLIC_HOSTS, System,
+};
 use terrace_core::model::package::Package;
 use terrace_core::model::rule_id::RuleId;
 use terrace_core::model::status::{ReleaseState, ReleaseStatus, StatusDocument};
@@ -19,7 +20,7 @@ use terrace_core::model::version::Version;
 use terrace_core::storage::key::{FactKey, RULES};
 use terrace_core::storage::release::Release;
 
-use crate::args::RegistryArguments;
+use crate::args::{PackageSpec, RegistryArguments};
 use crate::commands::connection::connect;
 use crate::error::Failure;
 use crate::output::{Column, Output, Screen, Table, bytes, plural, shown};
@@ -127,8 +128,7 @@ pub(super) fn list(
             let release = Release::from_document(document.as_bytes());
             let release =
                 release.map_err(|error| Failure::Unexpected(format!("{key}: {error}")))?;
-            let owner = Owner::of(package);
-            let of_part = parts.iter().find(|it| it.block.providers.owns(&owner));
+            let of_part = parts.iter().find(|it| it.block.providers.owns(package));
             let address = package.address();
             let statuses = statuses.get(&address);
             lines.push(Line::of(address, &release, statuses, of_part));
@@ -146,12 +146,17 @@ pub(super) fn list(
         Column::wrapped("REASON"),
     ]);
     for line in &lines {
+        let is_module = line.address.split('/').count() == 4;
+        let count = |platforms: &[String]| match is_module {
+            true => "-".to_owned(),
+            false => platforms.len().to_string(),
+        };
         table.row([
             line.address.clone(),
             line.version.to_string(),
             line.state.clone(),
-            line.platforms.len().to_string(),
-            line.offered.len().to_string(),
+            count(&line.platforms),
+            count(&line.offered),
             bytes(line.size),
             shown(line.reason.as_ref()),
         ]);
@@ -312,12 +317,30 @@ pub(super) fn stored_packages(
     output: &Output,
 ) -> Result<BTreeSet<String>, Failure> {
     let mut packages = BTreeSet::new();
-    let prefix = format!("{part}/");
-    each_mirrored(client, "releases", &prefix, output, |_, package, _| {
-        packages.insert(package.address());
-        Ok(())
-    })?;
+    let named = part.hostname.as_str();
+    let hosts = match part.hostname.is_public() {
+        // Modules of both are stored under one of the names.
+        true => PUBLIC_HOSTS.to_vec(),
+        false => vec![named],
+    };
+    for host in hosts {
+        let prefix = format!("{part}/").replacen(named, host, 1);
+        each_mirrored(client, "releases", &prefix, output, |_, package, _| {
+            packages.extend(part.owns(package).then(|| package.address()));
+            Ok(())
+        })?;
+    }
     Ok(packages)
+}
+
+/// Returns whether a version of a package is stored: the one that is named, or any.
+pub(super) fn is_stored(client: &Client<'_>, spec: &PackageSpec) -> Result<bool, Failure> {
+    let key = match &spec.version {
+        Some(version) => FactKey::Release(spec.package.clone(), version.clone()).to_string(),
+        None => FactKey::releases_of(&spec.package),
+    };
+    let mut stored = client.facts(&key, None)?.facts.into_iter();
+    Ok(stored.any(|it| !spec.is_version() || it.key == key))
 }
 
 /// Returns the statuses of the mirrored packages in a part of the mirror, by address.

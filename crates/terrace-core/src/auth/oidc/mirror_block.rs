@@ -7,7 +7,6 @@ use terrace_jose::Quoted;
 use super::RuleError;
 use super::rule::take;
 use crate::model::mirrored_part::MirroredPart;
-use crate::model::owner::Owner;
 use crate::model::package::Package;
 use crate::model::rule_id::RuleId;
 use crate::model::status::{Reason, ReleaseState, ReleaseStatus};
@@ -49,8 +48,7 @@ impl MirrorBlocks {
     /// Returns the block of a mirrored package as a status that applies to all its versions: that of the oldest rule.
     pub fn status_of(&self, package: &Package) -> Option<ReleaseStatus> {
         let mut blocks = self.0.iter();
-        let owner = Owner::of(package);
-        let (id, created, block) = blocks.find(|(.., it)| it.providers.owns(&owner))?;
+        let (id, created, block) = blocks.find(|(.., it)| it.providers.owns(package))?;
         Some(ReleaseStatus {
             state: ReleaseState::Blocked,
             reason: block.reason.clone(),

@@ -14,6 +14,7 @@ use terrace_core::model::own_hosts::OwnHosts;
 use terrace_core::model::package::Package;
 use terrace_core::model::relative_path::RelativePath;
 use terrace_core::model::source::SourceDocument;
+use terrace_core::model::status::ReleaseState;
 use terrace_core::model::version::Version;
 use terrace_core::upstream::origin::{Constraints, OriginVersion, Service};
 use terrace_metadata::ModuleSource;
@@ -120,7 +121,8 @@ impl Mirror<'_> {
             };
             let outcome = match too_new {
                 Ok(None) => {
-                    self.mirror_module(address, &version);
+                    let is_needed = !is_all || selection.is_installed;
+                    self.mirror_module(address, &version, is_needed);
                     continue;
                 }
                 Ok(Some(reason)) => Outcome::Skipped(reason),
@@ -182,7 +184,8 @@ impl Mirror<'_> {
 
     fn module_registry(&mut self, address: &ModuleAddress) -> Result<ModuleRegistry, Failure> {
         let hostname = address.hostname.as_ref();
-        let hostname = hostname.unwrap_or(&self.modules.default_host).clone();
+        let hostname = hostname.unwrap_or(&self.modules.default_host);
+        let hostname = self.upstream.module_host(hostname).clone();
         if let Some(known) = self.modules.registries.get(&hostname) {
             return Ok(known.clone());
         }
@@ -201,8 +204,14 @@ impl Mirror<'_> {
         Ok(registry)
     }
 
-    /// Mirrors a version once, after the modules that it calls. Returns whether it is mirrored.
-    fn mirror_module(&mut self, address: &ModuleAddress, version: &Version) -> bool {
+    /// Mirrors a version once, after the modules that it calls. Returns whether it is mirrored. One that is not needed is only
+    /// among those that a list admits.
+    fn mirror_module(
+        &mut self,
+        address: &ModuleAddress,
+        version: &Version,
+        is_needed: bool,
+    ) -> bool {
         let key = (address.clone(), version.clone());
         if let Some(known) = self.modules.tried.get(&key) {
             return *known;
@@ -217,7 +226,7 @@ impl Mirror<'_> {
                 "one run mirrors at most {MOST_VERSIONS} versions of modules, and follows at most {MOST_CALLERS} calls from module \
                  to module: mirror what this module calls first, in a run of its own"
             ))),
-            false => self.try_module(address, version),
+            false => self.try_module(address, version, is_needed),
         };
         self.modules.callers -= 1;
         let is_mirrored = matches!(outcome, Outcome::Done(_));
@@ -226,7 +235,12 @@ impl Mirror<'_> {
         is_mirrored
     }
 
-    fn try_module(&mut self, address: &ModuleAddress, version: &Version) -> Outcome {
+    fn try_module(
+        &mut self,
+        address: &ModuleAddress,
+        version: &Version,
+        is_needed: bool,
+    ) -> Outcome {
         let tried = self.at_origin(address, version).and_then(|module| {
             let reasons = module.calls.iter().filter_map(|call| self.follow(call));
             let reasons: Vec<String> = reasons.collect();
@@ -238,7 +252,9 @@ impl Mirror<'_> {
         });
         let outcome = match tried {
             Ok(done) => Outcome::Done(done),
-            Err(MirrorError::Registry(failure)) if self.is_one => Outcome::Failed(failure),
+            Err(MirrorError::Registry(failure)) if self.is_one || is_needed => {
+                Outcome::Failed(failure)
+            }
             Err(MirrorError::Registry(failure)) => Outcome::of(Err(failure)),
             Err(MirrorError::Other(failure)) => return Outcome::Failed(failure),
         };
@@ -275,7 +291,7 @@ impl Mirror<'_> {
             None => self.newest(&address, constraints.as_ref()),
         };
         match version {
-            Ok(version) if self.mirror_module(&address, &version) => None,
+            Ok(version) if self.mirror_module(&address, &version, true) => None,
             Ok(version) => about(format!("{address} {version} is not mirrored")),
             Err(failure) => about(failure.reasons().join("; ")),
         }
@@ -296,6 +312,20 @@ impl Mirror<'_> {
             None => Ok(None),
         };
         let known = known.map_err(MirrorError::Registry)?;
+        if let Some(known) = &known
+            && let Some(status) = &known.version.status
+            && status.state >= ReleaseState::Revoked
+        {
+            let (state, reason) = (status.state, &status.reason);
+            // Only an erased version has no archive.
+            if known.archive.is_none() {
+                let reason = format!("the registry never stores it again: {reason}");
+                return Err(MirrorError::Registry(Failure::Erased(vec![reason])));
+            }
+            self.output.warning(&format!(
+                "{address} {version}: the version is {state}, so no client can install it: {reason}"
+            ));
+        }
         let stored = known.as_ref().and_then(|it| it.version.source.as_ref());
         let check = |found: &ReleaseSource| match stored.and_then(|it| moved(it, found)) {
             Some(reason) => Err(MirrorError::Registry(Failure::Conflict(vec![reason]))),
