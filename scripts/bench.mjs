@@ -101,7 +101,9 @@ function table(reads) {
   return aligned([["", "CPU µs", "floor µs", "ratio", "B answered"], ...rows]);
 }
 
-const spread = ({ median, low, high }, digits) => `${median.toFixed(digits)} (${low.toFixed(digits)}–${high.toFixed(digits)})`;
+function spread({ median, low, high }, digits) {
+  return `${median.toFixed(digits)} (${low.toFixed(digits)}–${high.toFixed(digits)})`;
+}
 
 /** Returns a table whose first column is text and whose other columns are numbers. */
 function aligned(rows) {
