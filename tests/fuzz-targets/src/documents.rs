@@ -205,11 +205,9 @@ fn head(data: &[u8]) {
                 let again = Head::parse(written.as_bytes(), &package, 1_000);
                 assert_eq!(again.expect("a written head"), head);
                 let described = OverviewVersion {
-                    version: "1.0.0".parse().expect("a version"),
                     published_at: Some(NOW),
-                    status: None,
-                    source: None,
                     is_documented: true,
+                    ..OverviewVersion::new("1.0.0".parse().expect("a version"))
                 };
                 let overview = Overview {
                     status: None,

@@ -273,11 +273,9 @@ mod tests {
 
     fn version(text: &str, is_documented: bool) -> OverviewVersion {
         OverviewVersion {
-            version: text.parse().unwrap(),
             published_at: Some(UnixTime(7)),
-            status: None,
-            source: None,
             is_documented,
+            ..OverviewVersion::new(text.parse().unwrap())
         }
     }
 
