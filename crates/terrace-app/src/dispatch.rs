@@ -25,7 +25,7 @@ use crate::operate::{audit, doctor, health};
 use crate::outcome::{Call, Handled};
 use crate::publish::keys;
 use crate::pull::handler as pull;
-use crate::removal::collection as garbage;
+use crate::removal::handler as garbage;
 use crate::repair::reindex;
 use crate::sign_in::{browser, callback, consent, start, token};
 use crate::tokens::{exchange, handler as tokens, rules};

@@ -3,8 +3,8 @@
 //!
 //! The scheduled copy removes those that are left: the bytes have a tombstone, or the mark *removing*.
 
-pub(crate) mod collection;
 pub(crate) mod garbage;
+pub(crate) mod handler;
 
 use std::cell::RefCell;
 use std::rc::Rc;
