@@ -7,7 +7,7 @@ use terrace_core::http::reply::{CachePolicy, Reply};
 use terrace_core::model::package::Package;
 use terrace_core::model::version::{RequestedVersion, Version};
 use terrace_core::read::{PageRead, PageSubject, PageView, VersionView};
-use terrace_web::comparison::{Comparison, DescribedVersion};
+use terrace_web::comparison::{ComparedVersion, Comparison};
 use terrace_web::pages::ComparedVersions;
 use terrace_web::views::DocumentPage;
 use terrace_web::{
@@ -240,14 +240,11 @@ where
 
 /// Returns the differences; `None` if the documentation of a version is missing.
 pub(crate) fn compared([old, new]: &[VersionView; 2]) -> Option<Comparison> {
-    comparison::versions(described(old), described(new))
-}
-
-fn described(view: &VersionView) -> DescribedVersion<'_> {
-    DescribedVersion {
+    let [old, new] = [old, new].map(|view| ComparedVersion {
         details: &view.details,
         navigation: &view.navigation,
-    }
+    });
+    comparison::versions(old, new)
 }
 
 /// Redirects to the comparison of the versions that a form names. Without them, asks for them.
