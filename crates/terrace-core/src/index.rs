@@ -25,6 +25,7 @@ pub mod about;
 pub mod calls;
 pub mod card;
 pub mod catalog;
+mod catalog_line;
 mod description;
 mod expected;
 mod listed;

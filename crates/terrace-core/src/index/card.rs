@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::calls;
-use super::catalog::{CatalogLine, CatalogSymbol};
+use super::catalog_line::{CatalogLine, CatalogSymbol};
 pub use super::description::first_paragraph;
 use super::description::{one_line, plain_line};
 use super::overview::{Overview, OverviewVersion};
