@@ -6,7 +6,7 @@ use terrace_core::api::details::{DocumentView, Navigation, PlatformView, SymbolV
 use terrace_core::documentation::DocumentationKind;
 use terrace_core::model::protocol_version::ProtocolVersion;
 
-use super::{Comparison, ComparedVersion, Rules};
+use super::{ComparedVersion, Comparison, Rules};
 use crate::text::kind_heading;
 
 /// Compares two versions of a provider: its symbols by kind, with their arguments if both versions have a schema, its
