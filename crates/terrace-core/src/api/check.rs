@@ -167,16 +167,16 @@ pub fn statuses_in(overview: &str, in_use: Option<&Version>) -> Option<Overview>
 /// Ends the text of an overview, whose versions are stored the newest first, after a version.
 fn down_to<'a>(version: &Version, overview: &'a str) -> Cow<'a, str> {
     let start = |of: &str| format!(r#"{{"version":"{of}"#);
-    let older = overview
+    let end = overview
         .find(&start(&format!("{version}\"")))
         .and_then(|at| {
-            overview[at + 1..]
-                .find(&format!(",{}", start("")))
-                .map(|it| at + 1 + it)
+            let after = overview.get(at + 1..)?;
+            Some(at + 1 + after.find(&format!(",{}", start("")))?)
         });
-    older.map_or(overview.into(), |end| {
-        format!("{}]}}", &overview[..end]).into()
-    })
+    match end.and_then(|end| overview.get(..end)) {
+        Some(newer) => format!("{newer}]}}").into(),
+        None => overview.into(),
+    }
 }
 
 impl CheckedPackage {
