@@ -20,5 +20,5 @@ async fn fetch(
 /// The Worker's scheduled event, configured by `triggers.crons` in `wrangler.toml`.
 #[event(scheduled)]
 async fn scheduled(_event: ScheduledEvent, env: Env, _context: ScheduleContext) {
-    platform::run_repair_step(env).await;
+    platform::run_job(env).await;
 }

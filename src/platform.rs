@@ -120,8 +120,8 @@ async fn answer_cache(method: &str, url: String, env: Env) -> worker::Result<web
     }
 }
 
-/// Runs one step of the periodic repair.
-pub(crate) async fn run_repair_step(env: Env) {
+/// Runs the job whose turn it is, such as a step of the repair.
+pub(crate) async fn run_job(env: Env) {
     let no_cache = ArchiveCache::default();
     match config(&env).and_then(|config| Ok((config, Cloudflare::new(env, no_cache)?))) {
         Ok((config, cloudflare)) => {

@@ -21,15 +21,11 @@ use crate::read::reader;
 use crate::{body, json, listings};
 
 /// Judges the packages of a request.
-pub(crate) async fn check<P, R>(
+pub(crate) async fn check<P: Host, R: Request<Stream = P::Stream>>(
     ctx: &Context<'_, P>,
     call: Call,
     mut request: R,
-) -> Handled<P::Stream>
-where
-    P: Host,
-    R: Request<Stream = P::Stream>,
-{
+) -> Handled<P::Stream> {
     listings::ensure_may_search(ctx, &call.caller)?;
     let bytes = body::whole(&mut request, BODY_BYTES).await?;
     let body: CheckBody = json::parse(&bytes)?;

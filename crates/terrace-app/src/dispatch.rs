@@ -25,7 +25,7 @@ use crate::operate::{audit, doctor, health};
 use crate::outcome::{Call, Handled};
 use crate::publish::keys;
 use crate::pull::handler as pull;
-use crate::removal::collection as garbage;
+use crate::removal::handler as garbage;
 use crate::repair::reindex;
 use crate::sign_in::{browser, callback, consent, start, token};
 use crate::tokens::{exchange, handler as tokens, rules};
@@ -37,17 +37,13 @@ use crate::{check, documentation, erasure, mcp, pages, publish, status};
 type Handling<'c, S> = Pin<Box<dyn Future<Output = Handled<S>> + 'c>>;
 
 /// Calls the handler of a route.
-pub(crate) fn dispatch<'c, P, R>(
+pub(crate) fn dispatch<'c, P: Host, R: Request<Stream = P::Stream> + 'c>(
     ctx: &'c Context<'_, P>,
     route: HandledRoute,
     method: Method,
     call: Call,
     request: R,
-) -> Handling<'c, P::Stream>
-where
-    P: Host,
-    R: Request<Stream = P::Stream> + 'c,
-{
+) -> Handling<'c, P::Stream> {
     match route {
         HandledRoute::Health => Box::pin(health::health(ctx)),
         HandledRoute::Bytes(BytesRoute::Archive(path)) => match method {
@@ -90,16 +86,12 @@ where
 }
 
 /// Calls the handler of a list of packages in the shape of the public registry.
-fn dispatch_list<'c, P, R>(
+fn dispatch_list<'c, P: Host, R: Request<Stream = P::Stream> + 'c>(
     ctx: &'c Context<'_, P>,
     route: ListRoute,
     call: Call,
     request: R,
-) -> Handling<'c, P::Stream>
-where
-    P: Host,
-    R: Request<Stream = P::Stream> + 'c,
-{
+) -> Handling<'c, P::Stream> {
     let list = match route {
         ListRoute::ModuleSearch => return Box::pin(public_lists::search(ctx, call, request)),
         ListRoute::Modules => List::modules(),
@@ -112,17 +104,13 @@ where
 }
 
 /// Calls the handler of a route of the registry's own API.
-fn dispatch_api<'c, P, R>(
+fn dispatch_api<'c, P: Host, R: Request<Stream = P::Stream> + 'c>(
     ctx: &'c Context<'_, P>,
     route: ApiRoute,
     method: Method,
     call: Call,
     request: R,
-) -> Handling<'c, P::Stream>
-where
-    P: Host,
-    R: Request<Stream = P::Stream> + 'c,
-{
+) -> Handling<'c, P::Stream> {
     match route {
         ApiRoute::Search => Box::pin(search::search(ctx, call, request)),
         ApiRoute::Check => Box::pin(check::check(ctx, call, request)),
@@ -236,17 +224,13 @@ fn dispatch_admin<'c, P: Host>(
 }
 
 /// Calls the handler of a route below a repository that clients push to.
-fn dispatch_pushed<'c, P, R>(
+fn dispatch_pushed<'c, P: Host, R: Request<Stream = P::Stream> + 'c>(
     ctx: &'c Context<'_, P>,
     PushedRequest { repository, path }: PushedRequest,
     method: Method,
     call: Call,
     request: R,
-) -> Handling<'c, P::Stream>
-where
-    P: Host,
-    R: Request<Stream = P::Stream> + 'c,
-{
+) -> Handling<'c, P::Stream> {
     match (path, method) {
         (PushedPath::Referrers(subject), Method::Get | Method::Head) => {
             Box::pin(referrers::list(ctx, call, repository, subject))

@@ -69,7 +69,7 @@ pub(crate) async fn erase<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<
     let kept = erasure.carry_out(&requested).await;
     let Erasure { done, newest, .. } = erasure;
     // Only the report waits for the second bucket.
-    removal::carry_out(ctx).await;
+    removal::remove_copies(ctx).await;
     let reply = match kept {
         Ok(kept) => json::reply(
             200,

@@ -22,15 +22,11 @@ use crate::host::{Host, Request};
 use crate::outcome::{Call, Handled};
 
 /// Answers a message to an endpoint.
-pub(crate) async fn endpoint<P, R>(
+pub(crate) async fn endpoint<P: Host, R: Request<Stream = P::Stream>>(
     ctx: &Context<'_, P>,
     call: Call,
     mut request: R,
-) -> Handled<P::Stream>
-where
-    P: Host,
-    R: Request<Stream = P::Stream>,
-{
+) -> Handled<P::Stream> {
     let reply = match message(ctx, &mut request).await {
         Err(refusal) => refused(&refusal),
         Ok(Incoming::Notification) => accepted(),

@@ -30,16 +30,12 @@ pub(crate) use token_form::{enter, show};
 
 /// Answers the request for a page. If a version or document does not exist but its package does, the page of the error
 /// leads there.
-pub(crate) async fn page<P, R>(
+pub(crate) async fn page<P: Host, R: Request<Stream = P::Stream>>(
     ctx: &Context<'_, P>,
     call: Call,
     request: R,
     route: PageRoute,
-) -> Handled<P::Stream>
-where
-    P: Host,
-    R: Request<Stream = P::Stream>,
-{
+) -> Handled<P::Stream> {
     let around = match &route {
         PageRoute::Version(package, RequestedVersion::Exact(_))
         | PageRoute::Document(package, RequestedVersion::Exact(_), _) => {
@@ -66,16 +62,12 @@ where
     }
 }
 
-async fn existing<P, R>(
+async fn existing<P: Host, R: Request<Stream = P::Stream>>(
     ctx: &Context<'_, P>,
     call: Call,
     request: R,
     route: PageRoute,
-) -> Handled<P::Stream>
-where
-    P: Host,
-    R: Request<Stream = P::Stream>,
-{
+) -> Handled<P::Stream> {
     match route {
         PageRoute::Home => catalog::start(ctx, call, request).await,
         PageRoute::Browse(kind) => catalog::browse(ctx, call, request, kind).await,

@@ -46,23 +46,20 @@ use crate::sign_in::shared::oauth_error_reply;
 const HEALTH_PATH: &str = "/healthz";
 
 /// Answers and logs a request.
-pub async fn handle<P: Host, R>(ctx: &Context<'_, P>, request: R) -> Reply<P::Stream>
-where
-    R: Request<Stream = P::Stream>,
-{
+pub async fn handle<P: Host, R: Request<Stream = P::Stream>>(
+    ctx: &Context<'_, P>,
+    request: R,
+) -> Reply<P::Stream> {
     let step = begin(ctx, &request);
     drive(ctx, request, step).await
 }
 
 /// Answers and logs a request that was begun elsewhere, continuing from there.
-pub async fn resume<P: Host, R>(
+pub async fn resume<P: Host, R: Request<Stream = P::Stream>>(
     ctx: &Context<'_, P>,
     request: R,
     unfinished: Box<Unfinished<P::Stream>>,
-) -> Reply<P::Stream>
-where
-    R: Request<Stream = P::Stream>,
-{
+) -> Reply<P::Stream> {
     drive(ctx, request, RequestStep::Continue(unfinished)).await
 }
 
@@ -157,14 +154,11 @@ fn misdirected(origin: &str) -> String {
 }
 
 /// Takes steps until there is an answer.
-async fn drive<P: Host, R>(
+async fn drive<P: Host, R: Request<Stream = P::Stream>>(
     ctx: &Context<'_, P>,
     request: R,
     mut step: RequestStep<P::Stream>,
-) -> Reply<P::Stream>
-where
-    R: Request<Stream = P::Stream>,
-{
+) -> Reply<P::Stream> {
     loop {
         step = match step {
             RequestStep::Answer(answer) => return conclude(ctx, answer),
@@ -274,15 +268,12 @@ async fn continue_read<P: Host, R: Request>(
 }
 
 /// Answers every request that is not an indexed read.
-async fn serve<P: Host, R>(
+async fn serve<P: Host, R: Request<Stream = P::Stream>>(
     ctx: &Context<'_, P>,
     route: HandledRoute,
     action: &Action,
     request: R,
-) -> Reply<P::Stream>
-where
-    R: Request<Stream = P::Stream>,
-{
+) -> Reply<P::Stream> {
     let errors = route.endpoint().errors;
     let wants_html = match &route {
         // Programs that look for something here read JSON.
@@ -331,15 +322,12 @@ fn cookies_of_page<P: Host, R: Request>(
 }
 
 /// Authenticates and authorises the caller, reads the body, handles the request, and writes the audit log.
-async fn run<P: Host, R>(
+async fn run<P: Host, R: Request<Stream = P::Stream>>(
     ctx: &Context<'_, P>,
     route: HandledRoute,
     action: &Action,
     mut request: R,
-) -> Result<Reply<P::Stream>, Failure>
-where
-    R: Request<Stream = P::Stream>,
-{
+) -> Result<Reply<P::Stream>, Failure> {
     let caller = authorize(ctx, &route, action, &request).await?;
     if action.writes {
         format::ensure_may_write(ctx).await?;

@@ -2,9 +2,17 @@
 //! may not answer: until then everything is removed from the main one, and nothing leads to the copies.
 //!
 //! The scheduled copy removes those that are left: the bytes have a tombstone, or the mark *removing*.
+//!
+//! Of the verbs here and in [`crate::erasure`]:
+//! - *erase*: the request of an administrator, after which something is gone and never returns; it does all of the following
+//! - *bury*: replaces a release, or the mark of bytes, by a tombstone, which nothing removes
+//! - *discard*: removes bytes, and what follows from them, from the main bucket, and notes their copies
+//! - *remove*: deletes one thing that may be stored again: a mark, an index, a copy
+//! - *withdraw*: makes what is still answered from an index, a cache or a copy disappear
+//! - *purge*: the same for the platform's cache of archives, by digest
 
-pub(crate) mod collection;
 pub(crate) mod garbage;
+pub(crate) mod handler;
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -54,7 +62,7 @@ pub(crate) async fn discard_buried<P: Host>(
     discard_everywhere(ctx, bytes).await
 }
 
-/// Removes bytes that have a tombstone from the main bucket, and notes the removal of their copy (see [`carry_out`]).
+/// Removes bytes that have a tombstone from the main bucket, and notes the removal of their copy (see [`remove_copies`]).
 pub(crate) async fn discard_everywhere<P: Host>(
     ctx: &Context<'_, P>,
     bytes: BytesKey,
@@ -86,7 +94,7 @@ fn defer<P: Host>(ctx: &Context<'_, P>, key: BytesKey) {
 }
 
 /// Removes the noted copies. After the first failure, and after a time, the others are left: the bucket may not answer.
-pub(crate) async fn carry_out<P: Host>(ctx: &Context<'_, P>) {
+pub(crate) async fn remove_copies<P: Host>(ctx: &Context<'_, P>) {
     let Some(fallback) = &ctx.config.fallback else {
         return;
     };
@@ -114,7 +122,7 @@ pub(crate) async fn carry_out<P: Host>(ctx: &Context<'_, P>) {
         }
         let actions = some
             .iter()
-            .map(|key| -> Boxed<'_> { Box::pin(remove(ctx, fallback, *key, &removals.left)) });
+            .map(|key| -> Boxed<'_> { Box::pin(remove_copy(ctx, fallback, *key, &removals.left)) });
         if let Err(failure) = concurrent::all(actions.collect()).await {
             ctx.report(failure);
         }
@@ -135,7 +143,7 @@ fn removals<P: Host>(ctx: &Context<'_, P>) -> Rc<CopyRemovals> {
 }
 
 /// Removes a copy, or adds its key to those that are left.
-async fn remove<P: Host>(
+async fn remove_copy<P: Host>(
     ctx: &Context<'_, P>,
     fallback: &FallbackBucket,
     key: BytesKey,

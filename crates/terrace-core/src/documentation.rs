@@ -28,7 +28,7 @@ pub use module::{
     Resource, ResourceMode, of_both,
 };
 pub use page::{Member, Page, PageName, PageNameError};
-pub use path::{DocumentPath, DocumentText, image_type, is_license};
+pub use path::{DocumentPath, DocumentText, image_type, is_license_file};
 pub use provider::{
     DocumentationKind, DocumentationKindError, ProviderDetails, ProviderPage, Symbol,
 };

@@ -25,11 +25,12 @@ pub mod about;
 pub mod calls;
 pub mod card;
 pub mod catalog;
-mod described;
+mod catalog_line;
 mod description;
 mod expected;
 mod listed;
 pub mod overview;
+mod published_digests;
 pub mod words;
 
 use serde::Serialize;
@@ -56,10 +57,10 @@ use terrace_base::sort;
 
 use overview::Overview;
 
-pub use described::DescribedVersion;
-pub(crate) use described::{ARCHIVE, SHASUMS};
 pub use expected::ExpectedIndices;
 pub use listed::{ERASED, ListedRelease};
+pub use published_digests::PublishedDigests;
+pub(crate) use published_digests::{ARCHIVE, SHASUMS};
 
 #[derive(Serialize)]
 struct ProviderVersions {

@@ -13,7 +13,7 @@ mod provider;
 
 use std::collections::BTreeMap;
 
-use crate::index::{ARCHIVE, DescribedVersion, ListedRelease, SHASUMS, digests};
+use crate::index::{ARCHIVE, ListedRelease, PublishedDigests, SHASUMS, digests};
 use crate::model::name::ProviderType;
 use crate::model::package::Package;
 use crate::model::platform::Platform;
@@ -92,8 +92,8 @@ pub enum ArchiveState {
 pub struct ObservedState {
     /// The release of this version, if there is one.
     pub existing: Option<StoredRelease>,
-    /// The version as its index still describes it, if its release is lost.
-    pub described: Option<DescribedVersion>,
+    /// The digests that the index of the version still contains, if its release is lost.
+    pub published: Option<PublishedDigests>,
     /// The signing keys of the namespace; empty for a publication that none of them signs.
     pub keys: Vec<SigningKey>,
     /// The statuses of these keys, by their ids.
@@ -104,10 +104,10 @@ pub struct ObservedState {
 
 impl ObservedState {
     /// Returns the state of a version if its release, or the loss of it, decides alone.
-    pub fn settled(existing: Option<StoredRelease>, described: Option<DescribedVersion>) -> Self {
+    pub fn settled(existing: Option<StoredRelease>, published: Option<PublishedDigests>) -> Self {
         Self {
             existing,
-            described,
+            published,
             keys: Vec::new(),
             key_statuses: BTreeMap::new(),
             archives: Vec::new(),
@@ -327,13 +327,13 @@ impl Publication {
     ///
     /// # Errors
     /// The differences, and the possible remedies.
-    pub fn repeats(&self, described: &DescribedVersion) -> Result<(), Vec<String>> {
+    pub fn repeats(&self, published: &PublishedDigests) -> Result<(), Vec<String>> {
         let (address, version) = (self.address(), self.version());
         let freed = format!(
             "to accept the loss instead, run terrace admin reindex --accept-loss {address}@{version}: it frees this \
              version within a minute"
         );
-        if described.is_of_unknown_bytes() {
+        if published.are_unknown() {
             return Err(vec![format!(
                 "{address} {version} was published and revoked, and its release is missing in storage. Its \
                  digests are unknown, so it cannot be published again: restore it from a copy (terrace admin import), or \
@@ -342,7 +342,7 @@ impl Publication {
         }
         let digests = self.digests().into_iter();
         let differences: Vec<String> = digests
-            .filter_map(|(name, digest)| match described.digest(&name) {
+            .filter_map(|(name, digest)| match published.digest(&name) {
                 Some(before) if before == digest => None,
                 Some(before) => Some(format!(
                     "{name} has the sha256 {digest}, but was published with {before}"
@@ -423,8 +423,8 @@ impl Publication {
             }
         }
         if replaces.is_none()
-            && let Some(described) = &seen.described
-            && let Err(reasons) = self.repeats(described)
+            && let Some(published) = &seen.published
+            && let Err(reasons) = self.repeats(published)
         {
             return Plan::Conflict(reasons);
         }

@@ -27,6 +27,7 @@ mod candidates;
 mod highlight;
 mod interface;
 mod listing;
+mod place;
 mod query;
 mod rank;
 mod suggest;
@@ -37,7 +38,8 @@ use crate::index::catalog::{CatalogLine, CatalogSymbol, CatalogText};
 use crate::model::owner::Owner;
 use candidates::{Anchors, SymbolStart, Visible, is_package_of, lines, package_in};
 use interface::Interfaces;
-use rank::{Rank, Ranked, best_of_package, rank_package, rank_symbol};
+use place::Rank;
+use rank::{Ranked, best_of_package, rank_package, rank_symbol};
 use terrace_base::sort::sort_by;
 
 pub use highlight::{contains, pieces};

@@ -18,7 +18,7 @@ use provider::providers;
 
 /// A version, with its documents.
 #[derive(Debug, Clone, Copy)]
-pub struct DescribedVersion<'a> {
+pub struct ComparedVersion<'a> {
     /// The details.
     pub details: &'a VersionDetails,
     /// The documents and symbols.
@@ -26,13 +26,13 @@ pub struct DescribedVersion<'a> {
 }
 
 /// Compares two versions of a package; `None` if the documentation of one is missing.
-pub fn versions(old: DescribedVersion<'_>, new: DescribedVersion<'_>) -> Option<Comparison> {
+pub fn versions(old: ComparedVersion<'_>, new: ComparedVersion<'_>) -> Option<Comparison> {
     match (&old.details.module, &new.details.module) {
         (Some(old), Some(new)) => return Some(modules(old, new)),
         (None, None) => {}
         _ => return None,
     }
-    let is_documented = |it: DescribedVersion<'_>| it.details.documentation.is_some();
+    let is_documented = |it: ComparedVersion<'_>| it.details.documentation.is_some();
     (is_documented(old) && is_documented(new)).then(|| providers(old, new))
 }
 

@@ -7,7 +7,7 @@ use terrace_core::documentation::Head;
 use terrace_core::index::card::{Card, ListedCard};
 use terrace_core::index::catalog::{CatalogLine, MergedPart};
 use terrace_core::index::overview::{Overview, OverviewVersion};
-use terrace_core::index::{self, DescribedVersion, ListedRelease};
+use terrace_core::index::{self, ListedRelease, PublishedDigests};
 use terrace_core::maintenance::audit::{AuditChain, AuditEntry, AuditHead};
 use terrace_core::maintenance::garbage::GarbageDocument;
 use terrace_core::maintenance::repair::CursorDocument;
@@ -89,7 +89,7 @@ pub fn documents(data: &[u8]) {
                 pull: None,
             };
             let text = std::str::from_utf8(data).ok();
-            let described = text.and_then(|text| DescribedVersion::parse(&metadata, text));
+            let described = text.and_then(|text| PublishedDigests::parse(&metadata, text));
             // A digest is never read from a text that contains none.
             assert!(described.is_none() || data.contains(&b':'));
         }
@@ -205,11 +205,9 @@ fn head(data: &[u8]) {
                 let again = Head::parse(written.as_bytes(), &package, 1_000);
                 assert_eq!(again.expect("a written head"), head);
                 let described = OverviewVersion {
-                    version: "1.0.0".parse().expect("a version"),
                     published_at: Some(NOW),
-                    status: None,
-                    source: None,
                     is_documented: true,
+                    ..OverviewVersion::new("1.0.0".parse().expect("a version"))
                 };
                 let overview = Overview {
                     status: None,

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::support::Registry;
-use crate::support::mcp::{TOOLS, older, post, request};
+use crate::support::mcp::{older, post, request, tool_names};
 use crate::support::registry::Sent;
 
 #[test]
@@ -29,7 +29,7 @@ fn the_newest_revision_needs_no_earlier_request() {
         .iter()
         .map(|it| it["name"].clone())
         .collect();
-    assert_eq!(names, TOOLS);
+    assert_eq!(names, tool_names());
     let again = registry.send(&request("tools/list", json!({})));
     assert_eq!(again.text(), listed.text());
 }

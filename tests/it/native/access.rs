@@ -738,26 +738,6 @@ fn a_client_that_guesses_often_is_throttled_and_locks_out_no_other() {
 }
 
 #[test]
-fn a_revocation_that_fails_at_any_write_is_completed_by_a_retry() {
-    at_each_write(4, |at, when| {
-        let (memory, registry) = filled();
-        let (id, token) = create(&registry, &["read"], None);
-        let fault = memory.fail(Operations::Writes, at, when, Failure::Error);
-        let first = revoke(&registry, &id).status;
-        let was_hit = fault.lift();
-        assert_eq!(first, if was_hit { 503 } else { 200 }, "{when:?} {at}");
-        revoke(&registry, &id).expect(200);
-        let private = [("TERRACE_ACCESS", "private")];
-        let elsewhere = Registry::in_memory(&memory.elsewhere(), &private);
-        let path = "/v1/providers/acme/widget/versions";
-        elsewhere.get_as(&token, path).expect(401);
-        let path = format!("/admin/v1/tokens/{id}/rotation");
-        post(&registry, &path, &serde_json::json!({})).expect(409);
-        was_hit
-    });
-}
-
-#[test]
 fn a_revoked_token_stays_revoked_after_a_loss_of_indices() {
     let (memory, registry) = filled();
     let (id, token) = create(&registry, &["read"], None);

@@ -6,7 +6,7 @@ use crate::native::access::{VISIBILITIES, callers};
 use crate::support::documentation::{Documentation, member, path_of};
 use crate::support::documented::document;
 use crate::support::faults::{Failure, Operations, When};
-use crate::support::mcp::{TOOLS, request, structured, tool, tool_error};
+use crate::support::mcp::{request, structured, tool, tool_error, tool_names};
 use crate::support::memory::Memory;
 use crate::support::registry::{Response, Sent, TOKEN};
 use crate::support::{MirrorFixture, ModuleFixture, ProviderFixture, Registry};
@@ -379,7 +379,7 @@ fn each_tool_costs_as_many_operations_as_its_page() {
         assert_eq!(kinds, expected, "{name} {arguments}");
         tried.push(name);
     }
-    assert!(TOOLS.iter().all(|name| tried.contains(name)));
+    assert!(tool_names().iter().all(|name| tried.contains(name)));
     for method in ["server/discover", "tools/list", "resources/templates/list"] {
         memory.forget_operations();
         registry.send(&request(method, json!({}))).expect(200);

@@ -33,11 +33,9 @@ pub const PUBLISHED: UnixTime = UnixTime(1_700_000_000);
 pub fn describe(memory: &Memory, key: &str, versions: &[&str]) {
     let package = Package::parse_key(key).expect(key);
     let listed = versions.iter().map(|version| OverviewVersion {
-        version: version.parse().unwrap(),
         published_at: Some(PUBLISHED),
-        status: None,
-        source: None,
         is_documented: true,
+        ..OverviewVersion::new(version.parse().unwrap())
     });
     let overview = Overview {
         status: None,

@@ -1,25 +1,17 @@
 //! Messages of clients of the Model Context Protocol.
 
 use serde_json::{Value, json};
+use terrace_core::mcp::Tool;
 
 use super::registry::{Response, Sent};
 
 /// The newest revision.
 pub const REVISION: &str = "2026-07-28";
 
-/// The names of all tools.
-pub const TOOLS: [&str; 10] = [
-    "search",
-    "get_module",
-    "get_provider",
-    "get_docs",
-    "find_type",
-    "list_versions",
-    "compare_versions",
-    "check_versions",
-    "list_callers",
-    "how_to_authenticate",
-];
+/// Returns the names of all tools.
+pub fn tool_names() -> [&'static str; Tool::ALL.len()] {
+    Tool::ALL.map(Tool::name)
+}
 
 /// Returns a request with this body, and no headers of the protocol.
 pub fn post(path: &str, body: impl Into<Vec<u8>>) -> Sent {

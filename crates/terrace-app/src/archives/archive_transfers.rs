@@ -203,14 +203,11 @@ async fn part<P: Host>(
 }
 
 /// Stores an archive.
-pub(crate) async fn receive<P: Host, R>(
+pub(crate) async fn receive<P: Host, R: Request<Stream = P::Stream>>(
     ctx: &Context<'_, P>,
     path: SignedPath,
     mut request: R,
-) -> Handled<P::Stream>
-where
-    R: Request<Stream = P::Stream>,
-{
+) -> Handled<P::Stream> {
     let size = content_length(&request)?;
     if size > limits::WORKER_BODY_BYTES {
         return Err(Problem::TooLarge(limits::WORKER_BODY_BYTES).into());

@@ -33,16 +33,12 @@ pub(crate) struct RequestedDocument {
 
 /// Sends a document: its version's index says where the text is, and one ranged read returns it. If its archive is missing
 /// or damaged, or the index is not valid, the index may be outdated, so it is built from the facts again.
-pub(crate) async fn send<P, R>(
+pub(crate) async fn send<P: Host, R: Request<Stream = P::Stream>>(
     ctx: &Context<'_, P>,
     call: Call,
     request: R,
     requested: RequestedDocument,
-) -> Handled<P::Stream>
-where
-    P: Host,
-    R: Request<Stream = P::Stream>,
-{
+) -> Handled<P::Stream> {
     let requested = requested.under(&OwnHosts::new(&call.origin, &ctx.config.hostnames));
     let owner = Owner::of(&requested.package);
     let key = IndexKey::About(requested.package.clone(), requested.version.clone());

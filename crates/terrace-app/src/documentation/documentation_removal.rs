@@ -95,7 +95,7 @@ pub(crate) async fn discard<P: Host>(
 
 /// Removes copies of documentation from the second bucket and from the platform's cache.
 async fn withdraw<P: Host>(ctx: &Context<'_, P>, removed: &[ArchiveKey]) {
-    removal::carry_out(ctx).await;
+    removal::remove_copies(ctx).await;
     let digests = removed.iter().map(|it| Digest::Sha256(it.digest));
     removal::purge_cached(ctx, &digests.collect::<Vec<_>>()).await;
 }

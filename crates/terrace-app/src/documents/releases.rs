@@ -1,7 +1,7 @@
 //! Releases as they are stored, and as KV still describes them.
 
 use terrace_core::http::reply::Body;
-use terrace_core::index::{DescribedVersion, ERASED, ListedRelease};
+use terrace_core::index::{ERASED, ListedRelease, PublishedDigests};
 use terrace_core::limits;
 use terrace_core::model::package::Package;
 use terrace_core::model::version::Version;
@@ -97,35 +97,35 @@ pub(crate) async fn change_revision<P: Host>(
     ctx.host.facts().revision(&key).await
 }
 
-/// Returns the same as [`described`], for a version that may have no index. A read of the missing key would
+/// Returns the same as [`published_digests`], for a version that may have no index. A read of the missing key would
 /// make KV cache its absence for a while, for the readers of the index that is about to be written. A listing
 /// is not cached.
-pub(crate) async fn described_if_listed<P: Host>(
+pub(crate) async fn published_digests_if_listed<P: Host>(
     ctx: &Context<'_, P>,
     package: &Package,
     version: &Version,
-) -> Result<Option<DescribedVersion>, Failure> {
+) -> Result<Option<PublishedDigests>, Failure> {
     let name = IndexKey::Version(package.clone(), version.clone()).to_string();
     // Longer names with this prefix, such as those of prereleases, come later.
     let page = ctx.host.indices().list_keys(&name, None).await?;
     match page.keys.contains(&name) {
-        true => described(ctx, package, version).await,
+        true => published_digests(ctx, package, version).await,
         false => Ok(None),
     }
 }
 
-/// Returns a version as its index describes it, when its release is missing. KV may return nothing, or
+/// Returns the digests of a version that its index contains, when its release is missing. KV may return nothing, or
 /// something older, but never a release that was not committed.
-pub(crate) async fn described<P: Host>(
+pub(crate) async fn published_digests<P: Host>(
     ctx: &Context<'_, P>,
     package: &Package,
     version: &Version,
-) -> Result<Option<DescribedVersion>, Failure> {
+) -> Result<Option<PublishedDigests>, Failure> {
     let key = IndexKey::Version(package.clone(), version.clone());
     let indices = ctx.host.indices();
     let found = indices.get(&key, IndexForm::Text, limits::LIST_CACHE_SECONDS);
     Ok(found.await?.and_then(|found| match found.body {
-        Body::Text(text) => DescribedVersion::parse(&found.metadata, &text),
+        Body::Text(text) => PublishedDigests::parse(&found.metadata, &text),
         _ => None,
     }))
 }

@@ -11,7 +11,7 @@ use terrace_core::oci::empty_config_digest;
 use terrace_core::storage::key::{ArchiveKey, BytesKey};
 
 use crate::body::{check_count, package};
-use crate::removal::collection::archive;
+use crate::removal::handler::archive;
 
 /// A request for an erasure.
 pub(super) struct Requested {

@@ -22,11 +22,11 @@ use crate::outcome::{Call, Handled};
 use crate::{listing, listings};
 
 /// Lists the namespaces with packages that the caller may see.
-pub(crate) async fn list<P, R>(ctx: &Context<'_, P>, call: Call, request: R) -> Handled<P::Stream>
-where
-    P: Host,
-    R: Request<Stream = P::Stream>,
-{
+pub(crate) async fn list<P: Host, R: Request<Stream = P::Stream>>(
+    ctx: &Context<'_, P>,
+    call: Call,
+    request: R,
+) -> Handled<P::Stream> {
     let limit = listing::limit(&call)?;
     let after = listing::parameter(&call, "after")?.unwrap_or_default();
     let catalog = listings::merged(ctx, &call.caller).await?;
@@ -59,16 +59,12 @@ fn view((namespace, count): (&String, &NamespaceCount)) -> NamespaceView {
 }
 
 /// Lists the packages of a namespace. One without packages does not exist.
-pub(crate) async fn packages<P, R>(
+pub(crate) async fn packages<P: Host, R: Request<Stream = P::Stream>>(
     ctx: &Context<'_, P>,
     call: Call,
     request: R,
     owner: Owner,
-) -> Handled<P::Stream>
-where
-    P: Host,
-    R: Request<Stream = P::Stream>,
-{
+) -> Handled<P::Stream> {
     let page = page(ctx, &call, &owner).await?;
     Ok(listing::reply(&call.caller, &request, &page).into())
 }
@@ -101,16 +97,12 @@ pub(crate) async fn page<P: Host>(
 }
 
 /// Lists the packages that call a package.
-pub(crate) async fn used_by<P, R>(
+pub(crate) async fn used_by<P: Host, R: Request<Stream = P::Stream>>(
     ctx: &Context<'_, P>,
     call: Call,
     request: R,
     package: Package,
-) -> Handled<P::Stream>
-where
-    P: Host,
-    R: Request<Stream = P::Stream>,
-{
+) -> Handled<P::Stream> {
     let page = used_by_page(ctx, &call, &package).await?;
     Ok(listing::reply(&call.caller, &request, &page).into())
 }

@@ -45,16 +45,12 @@ struct ModuleFilter {
 }
 
 /// Sends a page of a list, of the packages that the caller may see.
-pub(crate) async fn send<P, R>(
+pub(crate) async fn send<P: Host, R: Request<Stream = P::Stream>>(
     ctx: &Context<'_, P>,
     call: Call,
     request: R,
     list: List,
-) -> Handled<P::Stream>
-where
-    P: Host,
-    R: Request<Stream = P::Stream>,
-{
+) -> Handled<P::Stream> {
     let paging = Paging::of(&call)?;
     let filter = match list.kind {
         SearchKind::Module => ModuleFilter::of(&call)?,
@@ -91,11 +87,11 @@ where
 }
 
 /// Searches for modules.
-pub(crate) async fn search<P, R>(ctx: &Context<'_, P>, call: Call, request: R) -> Handled<P::Stream>
-where
-    P: Host,
-    R: Request<Stream = P::Stream>,
-{
+pub(crate) async fn search<P: Host, R: Request<Stream = P::Stream>>(
+    ctx: &Context<'_, P>,
+    call: Call,
+    request: R,
+) -> Handled<P::Stream> {
     let query = search::query(&call)?;
     let paging = Paging::of(&call)?;
     let ModuleFilter {

@@ -17,11 +17,11 @@ use crate::outcome::{Call, Handled};
 use crate::{listing, listings};
 
 /// Answers a search.
-pub(crate) async fn search<P, R>(ctx: &Context<'_, P>, call: Call, request: R) -> Handled<P::Stream>
-where
-    P: Host,
-    R: Request<Stream = P::Stream>,
-{
+pub(crate) async fn search<P: Host, R: Request<Stream = P::Stream>>(
+    ctx: &Context<'_, P>,
+    call: Call,
+    request: R,
+) -> Handled<P::Stream> {
     let page = page(ctx, &call).await?;
     Ok(listing::reply(&call.caller, &request, &page).into())
 }

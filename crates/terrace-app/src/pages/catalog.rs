@@ -27,11 +27,11 @@ const NAMES_DESCRIPTION_CHARS: usize = 80;
 
 /// Shows the start page: the packages that were published last, or the first steps in an empty registry. It has no lists
 /// while the catalogue is being rebuilt.
-pub(super) async fn start<P, R>(ctx: &Context<'_, P>, call: Call, request: R) -> Handled<P::Stream>
-where
-    P: Host,
-    R: Request<Stream = P::Stream>,
-{
+pub(super) async fn start<P: Host, R: Request<Stream = P::Stream>>(
+    ctx: &Context<'_, P>,
+    call: Call,
+    request: R,
+) -> Handled<P::Stream> {
     let site = site_of_call(ctx, &call);
     let catalog = match listings::merged(ctx, &call.caller).await {
         Ok(catalog) => catalog,
@@ -56,16 +56,12 @@ where
 }
 
 /// Shows the packages of a kind.
-pub(super) async fn browse<P, R>(
+pub(super) async fn browse<P: Host, R: Request<Stream = P::Stream>>(
     ctx: &Context<'_, P>,
     call: Call,
     request: R,
     kind: PackageKind,
-) -> Handled<P::Stream>
-where
-    P: Host,
-    R: Request<Stream = P::Stream>,
-{
+) -> Handled<P::Stream> {
     let catalog = listings::merged(ctx, &call.caller).await?;
     let is_visible = |owner: &Owner| listings::sees(ctx, &call.caller, owner);
     let wanted = match kind {
@@ -88,16 +84,12 @@ where
 }
 
 /// Shows the packages of a namespace.
-pub(super) async fn namespace<P, R>(
+pub(super) async fn namespace<P: Host, R: Request<Stream = P::Stream>>(
     ctx: &Context<'_, P>,
     call: Call,
     request: R,
     owner: Owner,
-) -> Handled<P::Stream>
-where
-    P: Host,
-    R: Request<Stream = P::Stream>,
-{
+) -> Handled<P::Stream> {
     let listed = namespaces::page(ctx, &call, &owner).await?;
     let is_private = listings::is_private(ctx, &call.caller, &owner);
     let site = site_of(ctx, &call, is_private);
@@ -110,16 +102,12 @@ where
 }
 
 /// Shows the packages that call a package.
-pub(super) async fn used_by<P, R>(
+pub(super) async fn used_by<P: Host, R: Request<Stream = P::Stream>>(
     ctx: &Context<'_, P>,
     call: Call,
     request: R,
     package: Package,
-) -> Handled<P::Stream>
-where
-    P: Host,
-    R: Request<Stream = P::Stream>,
-{
+) -> Handled<P::Stream> {
     let listed = namespaces::used_by_page(ctx, &call, &package).await?;
     let site = site_of_call(ctx, &call);
     let page = pages::used_by(&site, &package, &listed);
@@ -127,11 +115,11 @@ where
 }
 
 /// Shows the results of a search. Without words, it shows the form.
-pub(super) async fn search<P, R>(ctx: &Context<'_, P>, call: Call, request: R) -> Handled<P::Stream>
-where
-    P: Host,
-    R: Request<Stream = P::Stream>,
-{
+pub(super) async fn search<P: Host, R: Request<Stream = P::Stream>>(
+    ctx: &Context<'_, P>,
+    call: Call,
+    request: R,
+) -> Handled<P::Stream> {
     let text = |name| -> Result<String, Failure> {
         Ok(listing::parameter(&call, name)?.unwrap_or_default())
     };
@@ -159,11 +147,11 @@ where
 
 /// Sends the path and the beginning of the description of each package that the caller may see, for the search field. It
 /// does without them if there are too many.
-pub(super) async fn names<P, R>(ctx: &Context<'_, P>, call: Call, request: R) -> Handled<P::Stream>
-where
-    P: Host,
-    R: Request<Stream = P::Stream>,
-{
+pub(super) async fn names<P: Host, R: Request<Stream = P::Stream>>(
+    ctx: &Context<'_, P>,
+    call: Call,
+    request: R,
+) -> Handled<P::Stream> {
     let catalog = listings::merged(ctx, &call.caller).await?;
     let is_visible = |owner: &Owner| listings::sees(ctx, &call.caller, owner);
     let texts = catalog.texts();

@@ -12,16 +12,12 @@ use crate::pages::package::version_view;
 use crate::pages::shared::{chosen_by_accept, html, prefers_markdown, site_of};
 
 /// Shows a document: its version's index says where the text is, and one ranged read returns it.
-pub(super) async fn page<P, R>(
+pub(super) async fn page<P: Host, R: Request<Stream = P::Stream>>(
     ctx: &Context<'_, P>,
     call: Call,
     request: R,
     requested: RequestedDocument,
-) -> Handled<P::Stream>
-where
-    P: Host,
-    R: Request<Stream = P::Stream>,
-{
+) -> Handled<P::Stream> {
     // A client that asks for Markdown gets the text itself.
     if prefers_markdown(&request) {
         let sent = document::send(ctx, call, request, requested).await;

@@ -28,16 +28,12 @@ const SVG: &str = "image/svg+xml";
 const XML: &str = "application/xml; charset=utf-8";
 
 /// Sends a feed of new versions.
-pub(super) async fn feed<P, R>(
+pub(super) async fn feed<P: Host, R: Request<Stream = P::Stream>>(
     ctx: &Context<'_, P>,
     call: Call,
     request: R,
     scope: FeedScope,
-) -> Handled<P::Stream>
-where
-    P: Host,
-    R: Request<Stream = P::Stream>,
-{
+) -> Handled<P::Stream> {
     let (entries, is_private) = match &scope {
         FeedScope::Registry => {
             let catalog = listings::merged(ctx, &call.caller).await?;
@@ -75,17 +71,13 @@ fn listed<'t>(lines: impl Iterator<Item = (&'t str, &'t str)>) -> Vec<ListedPack
 }
 
 /// Sends the badge of a package. The error for one that does not exist is a badge too, because an image shows no text.
-pub(super) async fn badge<P, R>(
+pub(super) async fn badge<P: Host, R: Request<Stream = P::Stream>>(
     ctx: &Context<'_, P>,
     call: Call,
     request: R,
     package: Package,
     badge: Badge,
-) -> Handled<P::Stream>
-where
-    P: Host,
-    R: Request<Stream = P::Stream>,
-{
+) -> Handled<P::Stream> {
     let label = package.address().to_string();
     let Shown { value, is_private } = match details(ctx, &call, package).await {
         Ok(found) => found,
@@ -124,15 +116,11 @@ fn picture<S>(status: u16, policy: CachePolicy, svg: String) -> Reply<S> {
 }
 
 /// Sends the sitemap: the packages that anyone may see.
-pub(super) async fn sitemap<P, R>(
+pub(super) async fn sitemap<P: Host, R: Request<Stream = P::Stream>>(
     ctx: &Context<'_, P>,
     call: Call,
     request: R,
-) -> Handled<P::Stream>
-where
-    P: Host,
-    R: Request<Stream = P::Stream>,
-{
+) -> Handled<P::Stream> {
     let anyone = Caller::Anonymous;
     let catalog = listings::merged(ctx, &call.caller).await?;
     let is_visible = |owner: &Owner| listings::sees(ctx, &anyone, owner);

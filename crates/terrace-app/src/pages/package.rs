@@ -7,7 +7,7 @@ use terrace_core::http::reply::{CachePolicy, Reply};
 use terrace_core::model::package::Package;
 use terrace_core::model::version::{RequestedVersion, Version};
 use terrace_core::read::{PageRead, PageSubject, PageView, VersionView};
-use terrace_web::comparison::{Comparison, DescribedVersion};
+use terrace_web::comparison::{ComparedVersion, Comparison};
 use terrace_web::pages::ComparedVersions;
 use terrace_web::views::DocumentPage;
 use terrace_web::{
@@ -72,17 +72,13 @@ pub(crate) async fn read<P: Host>(
 }
 
 /// Redirects to the newest version that can be installed. Without one, shows all versions.
-pub(super) async fn newest<P, R>(
+pub(super) async fn newest<P: Host, R: Request<Stream = P::Stream>>(
     ctx: &Context<'_, P>,
     call: Call,
     request: R,
     package: Package,
     route: PageRoute,
-) -> Handled<P::Stream>
-where
-    P: Host,
-    R: Request<Stream = P::Stream>,
-{
+) -> Handled<P::Stream> {
     let found = details(ctx, &call, package.clone()).await?;
     match found.value.latest.clone() {
         Some(latest) => {
@@ -147,16 +143,12 @@ async fn existing<P: Host>(
 }
 
 /// Shows the versions of a package.
-pub(super) async fn versions<P, R>(
+pub(super) async fn versions<P: Host, R: Request<Stream = P::Stream>>(
     ctx: &Context<'_, P>,
     call: Call,
     request: R,
     package: Package,
-) -> Handled<P::Stream>
-where
-    P: Host,
-    R: Request<Stream = P::Stream>,
-{
+) -> Handled<P::Stream> {
     let found = details(ctx, &call, package.clone()).await?;
     all_versions(ctx, &call, &request, (&package, &found))
 }
@@ -174,17 +166,13 @@ fn all_versions<P: Host, R: Request>(
 }
 
 /// Shows a version.
-pub(super) async fn version<P, R>(
+pub(super) async fn version<P: Host, R: Request<Stream = P::Stream>>(
     ctx: &Context<'_, P>,
     call: Call,
     request: R,
     package: Package,
     version: Version,
-) -> Handled<P::Stream>
-where
-    P: Host,
-    R: Request<Stream = P::Stream>,
-{
+) -> Handled<P::Stream> {
     let subject = PageSubject::Version(package.clone(), version);
     let found = version_view(ctx, &call, subject).await?;
     if let Some(text) = readme(&package, &found.value).filter(|_| prefers_markdown(&request)) {
@@ -208,17 +196,13 @@ fn readme(package: &Package, view: &VersionView) -> Option<String> {
 }
 
 /// Compares two versions.
-pub(super) async fn comparison<P, R>(
+pub(super) async fn comparison<P: Host, R: Request<Stream = P::Stream>>(
     ctx: &Context<'_, P>,
     call: Call,
     request: R,
     package: Package,
     [from, to]: [Version; 2],
-) -> Handled<P::Stream>
-where
-    P: Host,
-    R: Request<Stream = P::Stream>,
-{
+) -> Handled<P::Stream> {
     let subject = PageSubject::Comparison(package.clone(), from.clone(), to.clone());
     let (view, is_private) = read(ctx, &call, subject).await?;
     let PageView::Comparison(both) = view else {
@@ -240,27 +224,20 @@ where
 
 /// Returns the differences; `None` if the documentation of a version is missing.
 pub(crate) fn compared([old, new]: &[VersionView; 2]) -> Option<Comparison> {
-    comparison::versions(described(old), described(new))
-}
-
-fn described(view: &VersionView) -> DescribedVersion<'_> {
-    DescribedVersion {
+    let [old, new] = [old, new].map(|view| ComparedVersion {
         details: &view.details,
         navigation: &view.navigation,
-    }
+    });
+    comparison::versions(old, new)
 }
 
 /// Redirects to the comparison of the versions that a form names. Without them, asks for them.
-pub(super) async fn choice<P, R>(
+pub(super) async fn choice<P: Host, R: Request<Stream = P::Stream>>(
     ctx: &Context<'_, P>,
     call: Call,
     request: R,
     package: Package,
-) -> Handled<P::Stream>
-where
-    P: Host,
-    R: Request<Stream = P::Stream>,
-{
+) -> Handled<P::Stream> {
     if let (Some(from), Some(to)) = (chosen(&call, "from")?, chosen(&call, "to")?) {
         let route = PageRoute::Comparison(package, from, to);
         return Ok(Reply::redirect(route.to_string()).into());

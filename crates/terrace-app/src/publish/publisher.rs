@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use futures_util::future::{join, try_join};
 use terrace_core::http::problem::Problem;
-use terrace_core::index::DescribedVersion;
+use terrace_core::index::PublishedDigests;
 use terrace_core::model::package::Package;
 use terrace_core::model::provenance::Provenance;
 use terrace_core::model::status::KeyStatus;
@@ -118,29 +118,29 @@ async fn observe<P: Host>(
     }
     let package = publication.package();
     let version = publication.version();
-    let must_describe = existing.is_none();
-    let describe = async {
-        match must_describe {
-            true => still_described(ctx, &package, version).await,
+    let may_be_lost = existing.is_none();
+    let read_digests = async {
+        match may_be_lost {
+            true => digests_in_index(ctx, &package, version).await,
             false => None,
         }
     };
-    let (described, inspected) = match requires_possession {
+    let (published, inspected) = match requires_possession {
         // The staged archives are promoted only if the version is not lost.
-        true => (describe.await, None),
+        true => (read_digests.await, None),
         false => {
-            let (described, inspected) = join(describe, inspect(ctx, publication, fence)).await;
-            (described, Some(inspected))
+            let (published, inspected) = join(read_digests, inspect(ctx, publication, fence)).await;
+            (published, Some(inspected))
         }
     };
-    let differs = |it: &DescribedVersion| publication.repeats(it).is_err();
-    let is_lost = described.as_ref().is_some_and(differs);
+    let differs = |it: &PublishedDigests| publication.repeats(it).is_err();
+    let is_lost = published.as_ref().is_some_and(differs);
     if is_lost {
         // Another publisher may have committed it between the two reads.
         existing = releases::stored(ctx, &package, version).await?;
     }
     if existing.as_ref().map_or(is_lost, settles) {
-        return Ok(ObservedState::settled(existing, described));
+        return Ok(ObservedState::settled(existing, published));
     }
     let ((keys, key_statuses), archives) = match inspected {
         Some(inspected) => inspected?,
@@ -151,7 +151,7 @@ async fn observe<P: Host>(
     };
     Ok(ObservedState {
         existing,
-        described,
+        published,
         keys,
         key_statuses,
         archives,
@@ -183,15 +183,15 @@ async fn verifying_keys<P: Host>(
     }
 }
 
-/// Returns the description of a version, as [`releases::described_if_listed`] does. A publish proceeds without it if
+/// Returns the digests of a version, as [`releases::published_digests_if_listed`] does. A publish proceeds without it if
 /// KV fails.
-async fn still_described<P: Host>(
+async fn digests_in_index<P: Host>(
     ctx: &Context<'_, P>,
     package: &Package,
     version: &Version,
-) -> Option<DescribedVersion> {
-    match releases::described_if_listed(ctx, package, version).await {
-        Ok(described) => described,
+) -> Option<PublishedDigests> {
+    match releases::published_digests_if_listed(ctx, package, version).await {
+        Ok(published) => published,
         Err(failure) => {
             ctx.report(failure);
             None

@@ -221,8 +221,8 @@ impl<P: Host> RepairStep<'_, '_, P> {
             return Ok(None);
         }
         self.count_reads(1);
-        let described = releases::described(self.ctx, package, version).await?;
-        Ok(described.map(|_| format!("{}@{version}", package.address())))
+        let published = releases::published_digests(self.ctx, package, version).await?;
+        Ok(published.map(|_| format!("{}@{version}", package.address())))
     }
 
     /// Returns the indices that follow from the releases of a package. They are listed once in a step, as long as

@@ -9,7 +9,7 @@ use serde_json::json;
 use terrace_core::api::route::PageRoute;
 use terrace_core::model::package::Package;
 use terrace_core::model::version::Version;
-use terrace_web::comparison::{self, ChangeKind, Comparison, DescribedVersion, FieldChange};
+use terrace_web::comparison::{self, ChangeKind, ComparedVersion, Comparison, FieldChange};
 
 use super::release::with_hint;
 use crate::args::PackageSpec;
@@ -132,7 +132,7 @@ fn compare(
         Ok((details, client.documents(package, version)?.value))
     };
     let [old, new] = [version(&versions.old)?, version(&versions.new)?];
-    let of = |(details, navigation)| DescribedVersion {
+    let of = |(details, navigation)| ComparedVersion {
         details,
         navigation,
     };

@@ -155,11 +155,8 @@ pub fn statuses_in(overview: &str, in_use: Option<&Version>) -> Option<Overview>
     let text = in_use.map_or(overview.into(), |version| down_to(version, overview));
     let Statuses { status, versions } = serde_json::from_slice(text.as_bytes()).ok()?;
     let versions = versions.into_iter().map(|it| OverviewVersion {
-        version: it.version,
-        published_at: None,
         status: it.status,
-        source: None,
-        is_documented: false,
+        ..OverviewVersion::new(it.version)
     });
     Some(Overview {
         status,

@@ -39,7 +39,7 @@ const IMAGES: [(&str, &str); 6] = [
 ];
 
 /// Returns whether a file at the top of a package is its licence.
-pub fn is_license(name: &str) -> bool {
+pub fn is_license_file(name: &str) -> bool {
     let stem = name.split('.').next().unwrap_or(name);
     let stems = ["license", "licence", "copying"];
     stems.iter().any(|known| stem.eq_ignore_ascii_case(known)) && image_type(name).is_none()

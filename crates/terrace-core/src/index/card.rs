@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::calls;
-use super::catalog::{CatalogLine, CatalogSymbol};
+use super::catalog_line::{CatalogLine, CatalogSymbol};
 pub use super::description::first_paragraph;
 use super::description::{one_line, plain_line};
 use super::overview::{Overview, OverviewVersion};
@@ -273,11 +273,9 @@ mod tests {
 
     fn version(text: &str, is_documented: bool) -> OverviewVersion {
         OverviewVersion {
-            version: text.parse().unwrap(),
             published_at: Some(UnixTime(7)),
-            status: None,
-            source: None,
             is_documented,
+            ..OverviewVersion::new(text.parse().unwrap())
         }
     }
 

@@ -72,15 +72,8 @@ mod tests {
 
     fn release(version: &str, contents: &[Sha256]) -> ListedRelease {
         ListedRelease {
-            signing_key: None,
-            source: None,
-            published: None,
-            is_erased: false,
-            tarball: None,
-            version: version.parse().unwrap(),
-            protocols: Vec::new(),
-            platforms: Vec::new(),
             contents: contents.iter().map(|it| beginning(*it)).collect(),
+            ..ListedRelease::new(version.parse().unwrap())
         }
     }
 

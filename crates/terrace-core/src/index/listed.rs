@@ -68,6 +68,21 @@ pub const ERASED: &str = "erased";
 const CONTENT_CHARS: usize = 10;
 
 impl ListedRelease {
+    /// Creates the entry of a version of which nothing else is known.
+    pub fn new(version: Version) -> Self {
+        Self {
+            version,
+            protocols: Vec::new(),
+            platforms: Vec::new(),
+            contents: Vec::new(),
+            tarball: None,
+            signing_key: None,
+            source: None,
+            published: None,
+            is_erased: false,
+        }
+    }
+
     /// Creates the entry of `release`.
     pub fn of(release: &Release) -> Self {
         let (protocols, platforms) = match release {

@@ -44,6 +44,19 @@ pub struct OverviewVersion {
     pub is_documented: bool,
 }
 
+impl OverviewVersion {
+    /// Creates the entry of a version of which nothing else is known.
+    pub fn new(version: Version) -> Self {
+        Self {
+            version,
+            published_at: None,
+            status: None,
+            source: None,
+            is_documented: false,
+        }
+    }
+}
+
 impl Overview {
     /// Returns the overview of listed releases, which may be in any order. `documented` are the versions with
     /// documentation.
@@ -98,17 +111,7 @@ mod tests {
     use crate::pinned::assert_pinned;
 
     fn listed(version: &str) -> ListedRelease {
-        ListedRelease {
-            version: version.parse().unwrap(),
-            protocols: Vec::new(),
-            platforms: Vec::new(),
-            contents: Vec::new(),
-            signing_key: None,
-            source: None,
-            published: None,
-            is_erased: false,
-            tarball: None,
-        }
+        ListedRelease::new(version.parse().unwrap())
     }
 
     fn statuses(version: &str, state: ReleaseState) -> StatusDocument {

@@ -8,15 +8,11 @@ use terrace_base::time::UnixTime;
 
 fn listed(version: &str, protocols: &str, platforms: &str) -> ListedRelease {
     ListedRelease {
-        signing_key: None,
-        source: None,
         published: Some(UnixTime(1_800_000_000)),
-        is_erased: false,
-        tarball: None,
-        version: version.parse().unwrap(),
         protocols: split(protocols).unwrap_or_default(),
         platforms: split(platforms).unwrap_or_default(),
         contents: vec!["0123456789".to_owned()],
+        ..ListedRelease::new(version.parse().unwrap())
     }
 }
 

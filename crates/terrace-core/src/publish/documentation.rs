@@ -50,7 +50,7 @@ impl DocumentationPublication {
         );
         let lengths = DocumentationArchive::check_lengths(size, head_length);
         reasons.extend(lengths.err().map(|error| error.to_string()));
-        if let Some(license) = license.as_deref().filter(|text| !is_license(text)) {
+        if let Some(license) = license.as_deref().filter(|text| !is_spdx(text)) {
             let (shown, max) = (shown(license), LICENSE_BYTES);
             reasons.push(format!(
                 "license is {shown:?}: it must be an SPDX expression of at most {max} characters, such as MPL-2.0"
@@ -93,7 +93,7 @@ impl DocumentationPublication {
 
 /// Returns whether a text has the characters and the length of an SPDX licence expression
 /// (<https://spdx.github.io/spdx-spec/v3.0.1/annexes/spdx-license-expressions/>).
-fn is_license(text: &str) -> bool {
+fn is_spdx(text: &str) -> bool {
     let is_inner = |byte: u8| byte.is_ascii_alphanumeric() || b".-+:() ".contains(&byte);
     text.len() <= LICENSE_BYTES
         && text.bytes().all(is_inner)

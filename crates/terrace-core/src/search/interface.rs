@@ -1,21 +1,13 @@
 //! The words of a query in the interfaces of modules.
 
 use super::Query;
-use super::rank::Rank;
+use super::place::{Place, Rank};
 use crate::index::words::WordTable;
 
 /// The places of a query's words in the interfaces of the packages of one text.
 pub(super) struct Interfaces<'t> {
     /// For each word of the query, the best place in each package; empty if no package has it.
     places: Vec<Vec<Option<Place<'t>>>>,
-}
-
-/// The best place of a word in the interface of a package.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Place<'t> {
-    pub(super) rank: Rank,
-    /// The word that is, or begins with, that of the query.
-    pub(super) word: &'t str,
 }
 
 impl<'t> Interfaces<'t> {

@@ -3,7 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::rank::{Rank, Ranked};
+use super::place::Rank;
+use super::rank::Ranked;
 use super::words;
 use crate::documentation::DocumentationKind;
 use crate::limits;

@@ -5,29 +5,10 @@ use serde::de::IgnoredAny;
 
 use super::candidates::SymbolStart;
 use super::highlight::contains;
-use super::interface::Place;
+use super::place::{Place, Rank};
 use super::{Query, Text, words};
 use crate::documentation::DocumentationKind;
 use crate::model::status::ReleaseState;
-
-/// The place in a line that a query was found in, the best first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Rank {
-    /// The query is the name.
-    Exact,
-    /// A word of the name begins with it.
-    WordPrefix,
-    /// The name contains it.
-    Name,
-    /// The description contains it.
-    Description,
-    /// It is a word of the interface of the root module.
-    Interface,
-    /// It is a word of the interface of a submodule.
-    Submodules,
-    /// A word of an interface begins with it.
-    InterfacePart,
-}
 
 /// The place of a line in the order of results, which is that of the fields.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -51,28 +32,6 @@ struct PackageLine<'t>(
     IgnoredAny,
     #[serde(borrow)] Text<'t>,
 );
-
-impl Rank {
-    const ALL: [Self; 7] = [
-        Self::Exact,
-        Self::WordPrefix,
-        Self::Name,
-        Self::Description,
-        Self::Interface,
-        Self::Submodules,
-        Self::InterfacePart,
-    ];
-
-    /// Returns the number in cursors.
-    pub(super) fn number(self) -> usize {
-        Self::ALL.iter().position(|rank| *rank == self).unwrap_or(0)
-    }
-
-    pub(super) fn of_number(text: &str) -> Option<Self> {
-        let mut ranks = Self::ALL.into_iter();
-        ranks.find(|rank| rank.number().to_string() == text)
-    }
-}
 
 /// Ranks the line of a package, and returns the words of its interface that match; `None` if it does not match. `place`
 /// returns the place of a word of the query, by its number, in the interface.

@@ -170,17 +170,7 @@ impl PullPolicy {
             .into_iter()
             .flat_map(|seen| seen.admitted(self, address))
             .filter(|version| !stored.contains(version))
-            .map(|version| ListedRelease {
-                signing_key: None,
-                source: None,
-                published: None,
-                is_erased: false,
-                tarball: None,
-                version: version.clone(),
-                protocols: Vec::new(),
-                platforms: Vec::new(),
-                contents: Vec::new(),
-            })
+            .map(|version| ListedRelease::new(version.clone()))
             .collect();
         listed.extend(at_origin);
         listed.retain(|release| !self.blocks(address, &release.version));
@@ -342,15 +332,8 @@ mod tests {
         let policy = policy("a.test/*/*", "a.test/acme/widget@1.1.0");
         let address = "a.test/acme/widget".parse().unwrap();
         let release = |version: &str| ListedRelease {
-            signing_key: None,
-            source: None,
-            published: None,
-            is_erased: false,
-            tarball: None,
-            version: version.parse().unwrap(),
-            protocols: Vec::new(),
-            platforms: Vec::new(),
             contents: vec!["0123456789".to_owned()],
+            ..ListedRelease::new(version.parse().unwrap())
         };
         let stored = vec![release("1.0.0"), release("1.1.0")];
         let origin =

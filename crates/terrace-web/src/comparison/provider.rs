@@ -6,13 +6,13 @@ use terrace_core::api::details::{DocumentView, Navigation, PlatformView, SymbolV
 use terrace_core::documentation::DocumentationKind;
 use terrace_core::model::protocol_version::ProtocolVersion;
 
-use super::{Comparison, DescribedVersion, Rules};
+use super::{ComparedVersion, Comparison, Rules};
 use crate::text::kind_heading;
 
 /// Compares two versions of a provider: its symbols by kind, with their arguments if both versions have a schema, its
 /// documents, platforms and protocols. Symbols and documents are compared if both versions have any, because a version without
 /// documentation still has its resources.
-pub(super) fn providers(old: DescribedVersion<'_>, new: DescribedVersion<'_>) -> Comparison {
+pub(super) fn providers(old: ComparedVersion<'_>, new: ComparedVersion<'_>) -> Comparison {
     let mut comparison = Comparison::default();
     let (old_docs, new_docs) = (old.navigation, new.navigation);
     let has_schema = |it: &Navigation| it.symbols.iter().any(|it| it.arguments.is_some());

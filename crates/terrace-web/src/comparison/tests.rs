@@ -189,11 +189,11 @@ fn provider(platforms: &[&str], symbols: Value, documents: Value) -> (VersionDet
 
 fn compare(old: &(VersionDetails, Navigation), new: &(VersionDetails, Navigation)) -> Vec<String> {
     lines(&providers(
-        DescribedVersion {
+        ComparedVersion {
             details: &old.0,
             navigation: &old.1,
         },
-        DescribedVersion {
+        ComparedVersion {
             details: &new.0,
             navigation: &new.1,
         },
@@ -248,7 +248,7 @@ fn arguments_are_compared_where_both_versions_have_a_schema() {
         ]
     );
     let of = |it: &(VersionDetails, Navigation)| {
-        let it = DescribedVersion {
+        let it = ComparedVersion {
             details: &it.0,
             navigation: &it.1,
         };

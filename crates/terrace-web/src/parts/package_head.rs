@@ -4,7 +4,7 @@ use maud::{Markup, html};
 use terrace_base::url::Url;
 use terrace_core::api::details::{VersionDetails, VersionSummary};
 use terrace_core::api::route::{FeedScope, PageRoute};
-use terrace_core::documentation::{DocumentPath, is_license};
+use terrace_core::documentation::{DocumentPath, is_license_file};
 use terrace_core::model::owner::Owner;
 use terrace_core::model::package::Package;
 use terrace_core::model::package::PackageKind;
@@ -143,7 +143,7 @@ impl Release<'_> {
     /// Returns the path of the file with the licence of a module.
     fn license_file(&self) -> Option<String> {
         let module = self.details.module.as_ref()?;
-        let file = module.files.iter().find(|it| is_license(&it.name))?;
+        let file = module.files.iter().find(|it| is_license_file(&it.name))?;
         let path = DocumentPath::File(file.name.parse().ok()?);
         Some(text_path(
             self.package,

@@ -7,7 +7,7 @@ use terrace_core::documentation::DocumentPath;
 use terrace_core::model::package::Package;
 use terrace_core::model::package::PackageKind;
 use terrace_web::badge::BadgeText;
-use terrace_web::comparison::{self, DescribedVersion};
+use terrace_web::comparison::{self, ComparedVersion};
 use terrace_web::feed::{Entry, feed};
 use terrace_web::pages::{
     self, Browse, ComparedVersions, ExampleFile, Failure, Release, Searched, ShownDocument,
@@ -423,11 +423,11 @@ fn comparisons(site: &Site) -> Vec<(&'static str, String)> {
     let details = provider::version_details(&widget, &versions[0], "5.2.0");
     let [before, after] = [40, 30].map(|count| provider::navigation(&widget, &versions[0], count));
     let changed = comparison::versions(
-        DescribedVersion {
+        ComparedVersion {
             details: &details,
             navigation: &before,
         },
-        DescribedVersion {
+        ComparedVersion {
             details: &details,
             navigation: &after,
         },

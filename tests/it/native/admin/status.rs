@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::support::faults::{Failure, Operations, at_each_write, is_for_people, is_write};
+use crate::support::faults::Operations;
 use crate::support::fixtures::{Signer, sha256, zip_of};
 use crate::support::memory::Memory;
 use crate::support::pushed::{Pushed, PushedProvider};
@@ -46,37 +46,6 @@ fn an_active_version_set_to_active_leaves_the_document_of_the_recorded_change() 
     set_state(&registry, &fixture, "1.0.0", "active").expect(200);
     assert!(memory.keys().contains(&key));
     assert_eq!(seen(&registry, &fixture), (200, 307, true));
-}
-
-#[test]
-fn a_status_that_fails_at_any_write_is_completed_by_a_retry() {
-    for (from, to, wanted) in [
-        ("active", "revoked", (410, 410, false)),
-        ("revoked", "active", (200, 307, true)),
-    ] {
-        at_each_write(6, |at, when| {
-            let (memory, registry, fixture) = published();
-            set_state(&registry, &fixture, "1.0.0", from).expect(200);
-            memory.forget_operations();
-            let fault = memory.fail(Operations::Writes, at, when, Failure::Error);
-            let first = set_state(&registry, &fixture, "1.0.0", to).status;
-            let was_hit = fault.lift();
-            let operations = memory.operations();
-            let mut writes = operations.iter().filter(|it| is_write(it));
-            let hit = writes.nth(at).filter(|_| was_hit);
-            let fails = hit.is_some_and(|write| !is_for_people(write));
-            assert_eq!(
-                first,
-                if fails { 503 } else { 200 },
-                "{to} {when:?} {hit:?}"
-            );
-            set_state(&registry, &fixture, "1.0.0", to).expect(200);
-            assert_eq!(seen(&registry, &fixture), wanted, "{to} {when:?} {at}");
-            memory.lose_indices();
-            assert_eq!(seen(&registry, &fixture), wanted, "{to} {when:?} {at}");
-            was_hit
-        });
-    }
 }
 
 #[test]

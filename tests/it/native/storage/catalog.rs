@@ -16,9 +16,7 @@ use terrace_core::storage::index_document::IndexDocument;
 use terrace_core::storage::key::FactKey;
 
 use crate::support::documented::{document_module, document_provider};
-use crate::support::faults::{
-    Break, Failure, Operations, When, at_each_write, is_for_people, is_write,
-};
+use crate::support::faults::{Break, Failure, When, is_for_people, is_write};
 use crate::support::fixtures::{Signer, add_key};
 use crate::support::memory::Memory;
 use crate::support::registry::{CATALOG_SECONDS, Registry, Response};
@@ -734,37 +732,6 @@ fn the_catalogue_is_complete_after_64_concurrent_publishers_of_one_owner() {
             memory.refused_writes()
         );
     }
-}
-
-#[test]
-fn each_write_of_a_documented_publish_that_fails_is_completed_by_a_retry() {
-    let whole = |memory: &Memory, registry: &Registry| {
-        registry.merge_catalog();
-        stored(memory)
-    };
-    // Its signature contains the time.
-    let released = Released::provider("1.0.0");
-    let publish = |registry: &Registry| released.publish(registry).now_or_never().unwrap();
-    let prepared = || {
-        let (memory, registry) = in_memory();
-        add_key(&registry, "acme", Signer::usual());
-        document_provider(&memory, "acme/widget", "1.0.0");
-        released.store_archives(&memory);
-        (memory, registry)
-    };
-    let (memory, registry) = prepared();
-    assert_eq!(publish(&registry), 201);
-    let wanted = whole(&memory, &registry);
-    at_each_write(20, |at, when| {
-        let (memory, registry) = prepared();
-        let fault = memory.fail(Operations::Writes, at, when, Failure::Error);
-        publish(&registry);
-        let was_hit = fault.lift();
-        let retried = publish(&registry);
-        assert!(matches!(retried, 200 | 201), "{at} {when:?}: {retried}");
-        assert_eq!(whole(&memory, &registry), wanted, "{at} {when:?}");
-        was_hit
-    });
 }
 
 /// The operations that a rebuild of the merged catalogue begins with.

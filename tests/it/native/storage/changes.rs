@@ -9,6 +9,7 @@ use terrace_core::storage::documentation::DOCUMENTATION_REMOVAL_SECONDS;
 
 use crate::support::chain;
 use crate::support::documentation::Documentation;
+use crate::support::documented::document_provider;
 use crate::support::faults::{Break, is_for_people, is_of_description};
 use crate::support::fixtures::{Signer, add_key, sha256, upload};
 use crate::support::memory::Memory;
@@ -195,6 +196,14 @@ impl Whole {
             }
             Break::Busy if is("R2 delete cards/") => {
                 assert_eq!(status, Some(self.status), "{what}: it is completed later");
+            }
+            // The texts of a provider are stored whole.
+            Break::Busy
+                if is("R2 put archives/")
+                    && !self.operations[at].ends_with(".zip")
+                    && scene.publishes() =>
+            {
+                assert_eq!(status, Some(self.status), "{what}: this is retried");
             }
             Break::Busy if is("R2 delete") || is("R2 put archives/") => {
                 assert_eq!(status, Some(503), "{what}: this is not retried");
@@ -678,6 +687,18 @@ fn staged_documentation_added() -> Scene {
     scene
 }
 
+/// A version with documentation is published: its card and its symbols follow.
+fn documented_version_published() -> Scene {
+    let (mut scene, registry) = Scene::new(&[], "a documented version is published");
+    let released = Released::provider("1.0.0");
+    released.prepare(&registry);
+    document_provider(&scene.memory, "acme/widget", "1.0.0");
+    released.store_archives(&scene.memory);
+    scene.sent = released.request(&registry);
+    scene.reads(released.lists().into_iter().chain(released.downloads()));
+    scene
+}
+
 /// Breaks each scene in every way.
 fn break_all(scenes: &[Scene]) {
     let (mut steps, mut broken) = (0, 0);
@@ -808,6 +829,7 @@ fn a_change_of_documentation_broken_at_each_operation_is_completed_by_a_retry_an
         documentation_removed(false),
         documentation_removed(true),
         staged_documentation_added(),
+        documented_version_published(),
     ]);
 }
 

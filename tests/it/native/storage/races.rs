@@ -55,14 +55,19 @@ fn a_version_committed_while_another_is_being_listed_is_not_lost() {
     assert_eq!(versions(&registry, &ours), ["1.0.0", "1.1.0"]);
 }
 
-/// Publishes the second version while a reader rebuilds its list, and then breaks the reader's write `at`.
+/// Publishes the second version while a reader rebuilds its list, and then breaks the reader's operation `at` among these.
 /// Returns that fault as soon as it exists.
-fn publish_and_fail(two: &TwoVersions, at: usize, when: When) -> Rc<OnceCell<Fault>> {
+fn publish_and_fail(
+    two: &TwoVersions,
+    operations: impl Into<Operations> + 'static,
+    at: usize,
+    when: When,
+) -> Rc<OnceCell<Fault>> {
     let added = Rc::new(OnceCell::new());
     let (other, memory, fault) = (two.other(), two.memory.clone(), Rc::clone(&added));
     while_rebuilding(&two.memory, move || {
         other();
-        let failing = memory.fail(Operations::Writes, at, when, Failure::Error);
+        let failing = memory.fail(operations, at, when, Failure::Error);
         fault.set(failing).unwrap();
     });
     added
@@ -73,7 +78,7 @@ fn publish_and_fail(two: &TwoVersions, at: usize, when: When) -> Rc<OnceCell<Fau
 #[test]
 fn a_reader_whose_write_seems_to_fail_does_not_unlist_a_version_published_meanwhile() {
     let two = TwoVersions::new();
-    let fault = publish_and_fail(&two, 0, When::After);
+    let fault = publish_and_fail(&two, Operations::Writes, 0, When::After);
     versions(&two.registry, &two.published);
     assert!(fault.get().unwrap().is_reached());
     assert_eq!(versions(&two.registry, &two.published), ["1.0.0", "1.1.0"]);
@@ -83,7 +88,7 @@ fn a_reader_whose_write_seems_to_fail_does_not_unlist_a_version_published_meanwh
 fn a_read_succeeds_although_its_list_cannot_be_corrected() {
     let two = TwoVersions::new();
     // The reader's first write succeeds; the write that would correct it fails.
-    let fault = publish_and_fail(&two, 1, When::Before);
+    let fault = publish_and_fail(&two, Operations::Writes, 1, When::Before);
     versions(&two.registry, &two.published);
     assert!(fault.get().unwrap().is_reached());
 }
@@ -92,16 +97,9 @@ fn a_read_succeeds_although_its_list_cannot_be_corrected() {
 #[test]
 fn a_reader_that_cannot_compare_its_list_leaves_none() {
     let two = TwoVersions::new();
-    let (other, memory) = (two.other(), two.memory.clone());
-    let failing = Rc::new(OnceCell::new());
-    let fault = Rc::clone(&failing);
-    while_rebuilding(&two.memory, move || {
-        other();
-        let failure = memory.fail(MARKER, 0, When::Before, Failure::Error);
-        fault.set(failure).unwrap();
-    });
+    let fault = publish_and_fail(&two, MARKER, 0, When::Before);
     versions(&two.registry, &two.published);
-    assert!(failing.get().unwrap().is_reached());
+    assert!(fault.get().unwrap().is_reached());
     assert_eq!(versions(&two.registry, &two.published), ["1.0.0", "1.1.0"]);
 }
 
@@ -109,16 +107,9 @@ fn a_reader_that_cannot_compare_its_list_leaves_none() {
 #[test]
 fn a_reader_that_cannot_correct_its_list_leaves_none() {
     let two = TwoVersions::new();
-    let (other, memory) = (two.other(), two.memory.clone());
-    let failing = Rc::new(OnceCell::new());
-    let fault = Rc::clone(&failing);
-    while_rebuilding(&two.memory, move || {
-        other();
-        let failure = memory.fail(MARKER, 1, When::Before, Failure::Error);
-        fault.set(failure).unwrap();
-    });
+    let fault = publish_and_fail(&two, MARKER, 1, When::Before);
     versions(&two.registry, &two.published);
-    assert!(failing.get().unwrap().is_reached());
+    assert!(fault.get().unwrap().is_reached());
     assert_eq!(versions(&two.registry, &two.published), ["1.0.0", "1.1.0"]);
 }
 

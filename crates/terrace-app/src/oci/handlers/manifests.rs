@@ -22,16 +22,13 @@ use crate::outcome::{AuditDetails, Call, Handled, Outcome};
 /// Maximum number of tags pushed with one manifest by its digest. The specification requires ten.
 const TAGS_AT_ONCE: usize = 16;
 
-pub(crate) async fn push<P: Host, R>(
+pub(crate) async fn push<P: Host, R: Request<Stream = P::Stream>>(
     ctx: &Context<'_, P>,
     call: Call,
     repository: RepositoryName,
     name: Reference,
     mut request: R,
-) -> Handled<P::Stream>
-where
-    R: Request<Stream = P::Stream>,
-{
+) -> Handled<P::Stream> {
     let sent = read_manifest(name, &call, &mut request).await?;
     manifests::check_kept(ctx, &sent).await?;
     // An installable release must be complete. In other repositories, parts may be missing: the publisher of

@@ -20,15 +20,12 @@ use crate::outcome::{Call, Handled};
 /// `UPLOAD_CHUNKS` of them are 4 GB. Shorter chunks are accepted too, as long as there are not too many.
 const UPLOAD_CHUNK_BYTES: u64 = 5 * 1024 * 1024;
 
-pub(crate) async fn begin<P: Host, R>(
+pub(crate) async fn begin<P: Host, R: Request<Stream = P::Stream>>(
     ctx: &Context<'_, P>,
     call: Call,
     repository: RepositoryName,
     mut request: R,
-) -> Handled<P::Stream>
-where
-    R: Request<Stream = P::Stream>,
-{
+) -> Handled<P::Stream> {
     let query = call.query();
     // If the blob cannot be mounted, for any reason, the client may upload it.
     let mount = query.value("mount");
@@ -73,15 +70,12 @@ where
     Ok(reply.into())
 }
 
-pub(crate) async fn append<P: Host, R>(
+pub(crate) async fn append<P: Host, R: Request<Stream = P::Stream>>(
     ctx: &Context<'_, P>,
     repository: RepositoryName,
     id: UploadId,
     mut request: R,
-) -> Handled<P::Stream>
-where
-    R: Request<Stream = P::Stream>,
-{
+) -> Handled<P::Stream> {
     let (mut session, unchanged) = uploads::session(ctx, &repository, id).await?;
     let body = chunk_of(&repository, id, &session, &mut request)?;
     if uploads::store_body(ctx, id, &mut session, body).await?
@@ -94,16 +88,13 @@ where
     Ok(progress(202, &repository, id, &session).into())
 }
 
-pub(crate) async fn complete<P: Host, R>(
+pub(crate) async fn complete<P: Host, R: Request<Stream = P::Stream>>(
     ctx: &Context<'_, P>,
     call: Call,
     repository: RepositoryName,
     id: UploadId,
     mut request: R,
-) -> Handled<P::Stream>
-where
-    R: Request<Stream = P::Stream>,
-{
+) -> Handled<P::Stream> {
     let digest = call.query().value("digest").unwrap_or_default();
     let digest = Digest::parse(&digest).map_err(oci_failure)?;
     let Some((session, _)) = uploads::find_session(ctx, &repository, id).await? else {

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use terrace_base::percent::{self, Plus};
-use terrace_core::documentation::{Contents, ModuleDetails, image_type, is_license};
+use terrace_core::documentation::{Contents, ModuleDetails, image_type, is_license_file};
 use terrace_core::limits::{ATTACHED_BYTES, PAGE_BYTES};
 use terrace_metadata::{Draft, SourceFile};
 use terrace_web::markdown::{Links, Options, TargetKind, render};
@@ -36,7 +36,7 @@ pub(super) fn attach(draft: &mut Draft, sources: &[SourceFile<'_>]) {
         sources
             .iter()
             .map(|it| it.path)
-            .filter(|it| is_license(it))
+            .filter(|it| is_license_file(it))
             .map(str::to_owned),
     );
     let sources: BTreeMap<&str, &[u8]> = sources.iter().map(|it| (it.path, it.bytes)).collect();

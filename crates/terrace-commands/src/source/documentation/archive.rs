@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 
 use terrace_archive::ArchiveFormat;
-use terrace_core::documentation::{image_type, is_license};
+use terrace_core::documentation::{image_type, is_license_file};
 use terrace_core::model::subdir::Subdir;
 
 use super::DocumentationFiles;
@@ -80,7 +80,7 @@ fn is_of_module(path: &str) -> bool {
     let is_readme = name
         .get(..6)
         .is_some_and(|start| start.eq_ignore_ascii_case("readme"));
-    let is_attached = image_type(name).is_some() || is_license(path);
+    let is_attached = image_type(name).is_some() || is_license_file(path);
     is_readme || is_attached || path.starts_with("examples/") || is_configuration(name)
 }
 

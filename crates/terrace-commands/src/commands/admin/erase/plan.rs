@@ -84,40 +84,41 @@ impl Plan {
         let mut users = Users::default();
         let mut plan = Self::default();
         plan.read_releases(client, subject, &mut users, output)?;
-        let named: BTreeSet<String> = match subject {
+        let (named, tombstones): (BTreeSet<String>, _) = match subject {
             Subject::Versions(_) => {
-                plan.note_erased_archives(client, output)?;
-                let releases = plan.releases.iter();
-                releases.flat_map(|it| it.archives.clone()).collect()
+                let archives = plan.releases.iter().flat_map(|it| it.archives.clone());
+                (archives.collect(), tombstones(client, output)?)
             }
-            Subject::Archives(digests) => plan.keys_of(client, digests, output)?,
+            Subject::Archives(digests) => {
+                let (stored, _) = all_archives(client, output)?;
+                let tombstones = tombstones(client, output)?;
+                let known = stored.keys().chain(tombstones.keys());
+                (keys_of(digests, &known.collect::<Vec<_>>())?, tombstones)
+            }
             Subject::Manifests(_) | Subject::Blobs(_) => {
                 plan.read_contents(client, subject, &users, everywhere, output)?;
                 return Ok(plan.with_named());
             }
         };
+        let done = named.iter();
+        let done = done.filter_map(|key| Some((key.clone(), *tombstones.get(key)?)));
+        plan.done.extend(done);
         let pushed = PushedContent::read_links(client, output)?;
         let targets: BTreeSet<String> = plan.releases.iter().map(|it| it.name.clone()).collect();
         for key in named {
-            let others = users.0.remove(&key).unwrap_or_default();
-            let mut others: BTreeSet<String> = others.difference(&targets).cloned().collect();
             let digest = BytesKey::parse_key(&key).map(|key| key.digest().to_string());
             let digest = digest.unwrap_or_default();
             let repositories = pushed.repositories(&digest);
-            others.extend(
-                repositories
-                    .iter()
-                    .map(|name| format!("the repository {name}")),
-            );
-            match (others.is_empty(), everywhere) {
-                (true, _) => {}
-                (false, true) => {
-                    plan.broken.insert(key.clone(), others);
-                }
-                (false, false) => {
-                    plan.kept.insert(key, others);
-                    continue;
-                }
+            let others = users.0.remove(&key).unwrap_or_default();
+            let mut others: BTreeSet<String> = others.difference(&targets).cloned().collect();
+            let homes = repositories.iter();
+            others.extend(homes.map(|name| format!("the repository {name}")));
+            if !others.is_empty() && !everywhere {
+                plan.kept.insert(key, others);
+                continue;
+            }
+            if !others.is_empty() {
+                plan.broken.insert(key.clone(), others);
             }
             if !repositories.is_empty() {
                 plan.contents.insert(digest, repositories);
@@ -126,47 +127,6 @@ impl Plan {
         }
         plan.keep_documentation(&users, targets);
         Ok(plan)
-    }
-
-    /// Notes which archives of the versions were erased before.
-    fn note_erased_archives(
-        &mut self,
-        client: &Client<'_>,
-        output: &Output,
-    ) -> Result<(), Failure> {
-        let tombstones = tombstones(client, output)?;
-        for archive in self.releases.iter().flat_map(|it| &it.archives) {
-            if let Some(since) = tombstones.get(archive) {
-                self.done.insert(archive.clone(), *since);
-            }
-        }
-        Ok(())
-    }
-
-    /// Returns the keys of the stored archives with these digests, and of those that were erased, which are noted.
-    fn keys_of(
-        &mut self,
-        client: &Client<'_>,
-        digests: &[Sha256],
-        output: &Output,
-    ) -> Result<BTreeSet<String>, Failure> {
-        let (stored, _) = all_archives(client, output)?;
-        let tombstones = tombstones(client, output)?;
-        let mut keys = BTreeSet::new();
-        for digest in digests {
-            let prefix = format!("{ARCHIVES}{digest}.");
-            let is_of_digest = |key: &&String| key.starts_with(&prefix);
-            keys.extend(stored.keys().filter(is_of_digest).cloned());
-            for (key, since) in tombstones.iter().filter(|(key, _)| is_of_digest(key)) {
-                self.done.insert(key.clone(), *since);
-                keys.insert(key.clone());
-            }
-            if !keys.iter().any(|key| is_of_digest(&key)) {
-                let message = format!("the registry has no archive with the SHA-256 {digest}");
-                return Err(Failure::Missing(message));
-            }
-        }
-        Ok(keys)
     }
 
     /// Notes the documentation of the versions that lose theirs, if a version with other archives has it as well: the registry
@@ -248,18 +208,12 @@ impl Plan {
                 Some((BytesKey::parse_key(&key)?.digest().to_string(), since))
             })
             .collect();
-        let is_known = |digest: &str| {
-            tombstones.contains_key(digest)
-                || !pushed.repositories(digest).is_empty()
+        let is_stored = |digest: &str| {
+            !pushed.repositories(digest).is_empty()
                 || keys.iter().any(|key| key.digest().to_string() == digest)
         };
         let is_erased = |digest: &str| tombstones.contains_key(digest);
-        let known = (is_known, is_erased);
-        let (mut targets, homes) = targets_of(client, subject, &pushed, known)?;
-        let is_stored = |digest: &String| {
-            !pushed.repositories(digest).is_empty()
-                || keys.iter().any(|key| key.digest().to_string() == *digest)
-        };
+        let (mut targets, homes) = targets_of(client, subject, &pushed, (&is_stored, &is_erased))?;
         let done = targets.iter().filter(|digest| !is_stored(digest));
         self.done = done
             .filter_map(|digest| Some((digest.clone(), *tombstones.get(digest)?)))
@@ -440,6 +394,24 @@ impl Users {
     }
 }
 
+/// Returns the keys of the archives with these digests, among the known ones.
+fn keys_of(digests: &[Sha256], known: &[&String]) -> Result<BTreeSet<String>, Failure> {
+    let mut keys = BTreeSet::new();
+    for digest in digests {
+        let prefix = format!("{ARCHIVES}{digest}.");
+        let mut found = known
+            .iter()
+            .filter(|key| key.starts_with(&prefix))
+            .peekable();
+        if found.peek().is_none() {
+            let message = format!("the registry has no archive with the SHA-256 {digest}");
+            return Err(Failure::Missing(message));
+        }
+        keys.extend(found.map(|key| (*key).clone()));
+    }
+    Ok(keys)
+}
+
 /// Returns the digest in the key of an archive of documentation; `None` for other archives.
 fn documentation_digest(key: &str) -> Option<Sha256> {
     match BytesKey::parse_key(key)? {
@@ -463,7 +435,7 @@ fn targets_of(
     client: &Client<'_>,
     subject: &Subject<'_>,
     pushed: &PushedContent,
-    (is_known, is_erased): (impl Fn(&str) -> bool, impl Fn(&str) -> bool),
+    (is_stored, is_erased): (impl Fn(&str) -> bool, impl Fn(&str) -> bool),
 ) -> Result<(Digests, Option<Repositories>), Failure> {
     let missing = |what: String| Failure::Missing(format!("{what} at {}", client.url()));
     let mut targets = Digests::new();
@@ -486,7 +458,7 @@ fn targets_of(
         Subject::Blobs(digests) => {
             for digest in *digests {
                 let digest = digest.to_string();
-                if !is_known(&digest) {
+                if !is_stored(&digest) && !is_erased(&digest) {
                     return Err(missing(format!("there is no blob {digest}")));
                 }
                 targets.insert(digest);

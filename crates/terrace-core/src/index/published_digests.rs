@@ -8,7 +8,7 @@ use terrace_base::digest::Sha256;
 /// The digests of a version's files, by name, as its index contains them; empty for a revoked version. An
 /// index is only ever written after the commit of its release, so if the release is missing, it is lost.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DescribedVersion {
+pub struct PublishedDigests {
     digests: Vec<(String, Sha256)>,
 }
 
@@ -17,27 +17,27 @@ pub(crate) const ARCHIVE: &str = "archive";
 /// The name of the digest of a hosted provider's signed SHA256SUMS text.
 pub(crate) const SHASUMS: &str = "SHA256SUMS";
 
-impl DescribedVersion {
+impl PublishedDigests {
     /// Parses a version index; `None` if it neither contains a digest nor marks the version as revoked. A
     /// type for each kind would add 3 KiB to the upload.
     pub fn parse(metadata: &IndexMetadata, text: &str) -> Option<Self> {
-        let mut described = Self {
+        let mut published = Self {
             digests: Vec::new(),
         };
         if metadata.revoked.is_some() {
-            return Some(described);
+            return Some(published);
         }
         let index: Value = serde_json::from_slice(text.as_bytes()).ok()?;
-        described.add(ARCHIVE, index.get("sha256"));
-        described.add(SHASUMS, index.get("shasums"));
+        published.add(ARCHIVE, index.get("sha256"));
+        published.add(SHASUMS, index.get("shasums"));
         for list in ["packages", "offered"] {
             let packages = index.get(list).and_then(Value::as_array);
             for package in packages.into_iter().flatten() {
                 let platform = package.get("platform").and_then(Value::as_str);
-                described.add(platform.unwrap_or_default(), package.get("sha256"));
+                published.add(platform.unwrap_or_default(), package.get("sha256"));
             }
         }
-        (!described.digests.is_empty()).then_some(described)
+        (!published.digests.is_empty()).then_some(published)
     }
 
     fn add(&mut self, name: &str, digest: Option<&Value>) {
@@ -48,7 +48,7 @@ impl DescribedVersion {
     }
 
     /// Returns whether only the index of a revoked version exists, which contains no digests.
-    pub fn is_of_unknown_bytes(&self) -> bool {
+    pub fn are_unknown(&self) -> bool {
         self.digests.is_empty()
     }
 
@@ -66,8 +66,8 @@ mod tests {
     use super::*;
     use crate::storage::index_document::IndexDocument;
 
-    fn parse(text: &str) -> Option<DescribedVersion> {
-        DescribedVersion::parse(&IndexDocument::new(text.to_owned()).metadata, text)
+    fn parse(text: &str) -> Option<PublishedDigests> {
+        PublishedDigests::parse(&IndexDocument::new(text.to_owned()).metadata, text)
     }
 
     const DIGEST: Sha256 = Sha256::from_bytes([7; 32]);
@@ -92,9 +92,9 @@ mod tests {
                 "linux_amd64",
             ),
         ] {
-            let described = parse(&text).unwrap();
-            assert_eq!(described.digest(name), Some(DIGEST), "{text}");
-            assert_eq!(described.digest("darwin_arm64"), None);
+            let published = parse(&text).unwrap();
+            assert_eq!(published.digest(name), Some(DIGEST), "{text}");
+            assert_eq!(published.digest("darwin_arm64"), None);
         }
     }
 
@@ -103,14 +103,14 @@ mod tests {
         let tombstone = IndexDocument::tombstone(crate::model::status::Refusal::revoked(
             &"it deletes".parse().unwrap(),
         ));
-        let described = DescribedVersion::parse(&tombstone.metadata, &tombstone.text).unwrap();
-        assert!(described.is_of_unknown_bytes());
+        let published = PublishedDigests::parse(&tombstone.metadata, &tombstone.text).unwrap();
+        assert!(published.are_unknown());
         let known = parse(&format!(r#"{{"sha256":"{DIGEST}"}}"#)).unwrap();
-        assert!(!known.is_of_unknown_bytes());
+        assert!(!known.are_unknown());
     }
 
     #[test]
-    fn an_index_without_a_digest_describes_nothing() {
+    fn an_index_without_a_digest_tells_nothing() {
         for text in ["gone", "{}", "", r#"{"packages":[]}"#, r#"{"sha256":"x"}"#] {
             assert_eq!(parse(text), None, "{text}");
         }
