@@ -1,4 +1,4 @@
-//! Publishing a release of any kind: sends its description, then the missing archives, and repeats.
+//! Publishing a release of any kind: sends its body, then the missing archives, and repeats.
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -32,7 +32,7 @@ pub(crate) struct PublishRequest {
     pub(crate) address: String,
     pub(crate) version: String,
     /// The body of the request.
-    pub(crate) description: Value,
+    pub(crate) body: Value,
     pub(crate) archives: Vec<Archive>,
 }
 
@@ -143,7 +143,7 @@ impl PublishRequest {
 
     /// Returns the request that would be sent, as `--json` shows it.
     pub(crate) fn as_json(&self) -> Value {
-        json!({ "method": "PUT", "path": self.call().path(), "body": self.description })
+        json!({ "method": "PUT", "path": self.call().path(), "body": self.body })
     }
 
     /// Returns one line for each archive, for people.
@@ -279,13 +279,13 @@ impl PublishRequest {
         ))
     }
 
-    /// Sends the description once. Unless the registry has all archives, this changes nothing, and shows whether it would
+    /// Sends the body once. Unless the registry has all archives, this changes nothing, and shows whether it would
     /// refuse the release.
     ///
     /// # Errors
     /// The refusal.
     pub(crate) fn begin(&self, client: &Client<'_>) -> Result<PublishAnswer, Failure> {
-        let answer = client.call(self.call().json(&self.description)?);
+        let answer = client.call(self.call().json(&self.body)?);
         match answer.map_err(|failure| self.compare(failure))? {
             PublishAnswer::Conflict { errors } => Err(self.compare(Failure::Conflict(errors))),
             PublishAnswer::Invalid { errors } => Err(Failure::Refused(errors)),
@@ -293,7 +293,7 @@ impl PublishRequest {
         }
     }
 
-    /// Sends the description, then the archives that the registry does not have, and the description again,
+    /// Sends the body, then the archives that the registry does not have, and the body again,
     /// until the release is published.
     pub(crate) fn send(
         &self,
@@ -304,7 +304,7 @@ impl PublishRequest {
         self.send_begun(None, client, output, before_uploads)
     }
 
-    /// Does the same. `begun` is the answer to a description that was sent already.
+    /// Does the same. `begun` is the answer to a body that was sent already.
     pub(crate) fn send_begun(
         &self,
         mut begun: Option<PublishAnswer>,

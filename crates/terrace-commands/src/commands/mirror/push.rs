@@ -165,7 +165,7 @@ fn check(listed: &ListedVersion, output: &Output) -> Result<PublishRequest, Vec<
         kind: Kind::MirroredProvider,
         address: listed.address.to_string(),
         version: listed.version.to_string(),
-        description: json!(body),
+        body: json!(body),
         archives,
     })
 }

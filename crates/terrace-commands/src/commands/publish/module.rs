@@ -253,7 +253,7 @@ impl<'a> Release<'a> {
             kind: Kind::Module,
             address: address.to_string(),
             version: version.to_string(),
-            description: json!(body),
+            body: json!(body),
             archives: vec![archive],
         })
     }

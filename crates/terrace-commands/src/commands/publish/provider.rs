@@ -161,7 +161,7 @@ fn prepare(
         kind: Kind::Provider,
         address: address.to_string(),
         version: dist.version.to_string(),
-        description: json!(body),
+        body: json!(body),
         archives,
     };
     Ok((request, body))

@@ -120,7 +120,7 @@ impl Import<'_> {
             kind: Kind::Provider,
             address: address.to_string(),
             version: version.to_string(),
-            description: json!(body),
+            body: json!(body),
             archives,
         })
     }

@@ -120,7 +120,7 @@ impl Mirror<'_> {
             kind: Kind::MirroredProvider,
             address: address.to_string(),
             version: version.to_string(),
-            description: json!(body),
+            body: json!(body),
             archives,
         };
         request
