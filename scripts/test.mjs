@@ -206,7 +206,7 @@ async function testOverHttp(title, mode, start, options, filters = ["http::"]) {
   await tally.tests(`HTTP tests, ${title}`, (log) =>
     withCleanup(async (cleanup) => {
       const server = await start(cleanup, options);
-      const env = { ...process.env, TERRACE_TEST_URL: server.url, TERRACE_TEST_TOKEN: server.secrets.adminToken, TERRACE_TEST_MODE: mode };
+      const env = { ...process.env, TERRACE_TEST_URL: server.url, TERRACE_TEST_TOKEN: server.secrets.adminToken, TERRACE_TEST_MODE: mode, ...(start === startServer && { TERRACE_TEST_WRANGLER: "1" }) };
       return cargoTests(log, ["--workspace", "--test", "it", "--", ...filters], { env });
     }),
   );

@@ -1,4 +1,4 @@
-//! Marks, keeps and removes garbage as a client asks that has looked for what refers to it.
+//! Marks, keeps and removes garbage at the request of a client, which has looked for what refers to it.
 
 use terrace_core::api::admin::{GarbageAnswer, GarbageBody, MarkedBody};
 use terrace_core::http::problem::Problem;

@@ -80,11 +80,11 @@ pub struct CheckedPackage {
     /// The reason for the state, which names a replacement if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<Reason>,
-    /// The newest version with the same major number that is newer, and neither withdrawn nor revoked; a prerelease only if
-    /// the version in use is one.
+    /// The newest version after it with the same major number that is neither withdrawn, revoked nor blocked; a prerelease only if
+    /// the version in use is one, and there is nothing else.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub newer_in_major: Option<Version>,
-    /// The newest of all such versions.
+    /// The same with any major number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub newer: Option<Version>,
 }
@@ -213,16 +213,20 @@ impl CheckedPackage {
             (Some(_), Some(status)) => status.state.into(),
         };
         let known = used.version.as_ref().or(in_use.map(|it| &it.version));
-        // Only versions after the one in use count here: a stored list may have been read down to that one.
+        // Only newer versions count: the list may have been read only down to the one in use.
         let newer = |is_in_major: bool| {
             let known = known?;
-            let is_newer = |it: &&OverviewVersion| {
-                it.version > *known
-                    && it.status.as_ref().map(|status| status.state) < Some(ReleaseState::Withdrawn)
-                    && (known.is_prerelease() || !it.version.is_prerelease())
-                    && (!is_in_major || it.version.as_semver().major == known.as_semver().major)
+            let newest = |is_prerelease: bool| {
+                let is_newer = |it: &&OverviewVersion| {
+                    let state = it.status.as_ref().map(|status| status.state);
+                    it.version > *known
+                        && it.version.is_prerelease() == is_prerelease
+                        && state < Some(ReleaseState::Withdrawn)
+                        && (!is_in_major || it.version.as_semver().major == known.as_semver().major)
+                };
+                overview.versions.iter().find(is_newer)
             };
-            let newest = overview.versions.iter().find(is_newer);
+            let newest = newest(false).or_else(|| newest(true).filter(|_| known.is_prerelease()));
             newest.map(|it| it.version.clone())
         };
         Self {
@@ -242,10 +246,12 @@ mod tests {
     #[test]
     fn the_state_that_restricts_more_counts_and_newer_versions_can_be_installed() {
         let overview = r#"{"status":{"state":"deprecated","reason":"use acme/net/aws","at":1,"by":"root"},"versions":[
+                {"version":"3.0.0-rc.2"},
                 {"version":"3.0.0-rc.1"},
                 {"version":"2.0.0"},
                 {"version":"1.3.0","status":{"state":"withdrawn","reason":"broken","at":1,"by":"root"}},
                 {"version":"1.2.0"},
+                {"version":"1.2.0-rc.1"},
                 {"version":"1.1.0","status":{"state":"revoked","reason":"it deletes","at":1,"by":"root"}},
                 {"version":"1.0.0"}]}"#
             .replace("\n                ", "");
@@ -281,6 +287,16 @@ mod tests {
                 r#""state":"withdrawn","reason":"broken","newer":"2.0.0"}"#,
             ),
             (
+                Some("1.2.0-rc.1"),
+                None,
+                r#""state":"deprecated","reason":"use acme/net/aws","newer_in_major":"1.2.0","newer":"2.0.0"}"#,
+            ),
+            (
+                Some("3.0.0-rc.1"),
+                None,
+                r#""state":"deprecated","reason":"use acme/net/aws","newer_in_major":"3.0.0-rc.2","newer":"3.0.0-rc.2"}"#,
+            ),
+            (
                 Some("9.0.0"),
                 None,
                 r#""state":"missing","reason":"use acme/net/aws"}"#,
@@ -297,7 +313,7 @@ mod tests {
                 constraint: constraint.map(str::to_owned),
             };
             let down_to_it = statuses_in(&overview, used.version.as_ref()).unwrap();
-            let is_found = down_to_it.versions.len() < 6;
+            let is_found = down_to_it.versions.len() < 8;
             assert_eq!(is_found, version.is_some_and(|it| it < "9"), "{version:?}");
             for overview in [down_to_it, statuses_in(&overview, None).unwrap()] {
                 let checked = CheckedPackage::of(used.clone(), &overview);

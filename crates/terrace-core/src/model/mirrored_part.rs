@@ -1,4 +1,4 @@
-//! A part of the mirror: all providers of another registry, or of one of its namespaces.
+//! A part of the mirror: all packages of another registry, or of one of its namespaces.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,11 +8,11 @@ use crate::model::name::{Hostname, NameError, Namespace};
 use crate::model::owner::{Owner, OwnerPattern};
 use crate::model::package::Package;
 
-/// All mirrored providers of a registry, or of one of its namespaces: `registry.example.com` or
+/// All mirrored packages of a registry, or of one of its namespaces: `registry.example.com` or
 /// `registry.example.com/acme`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MirroredPart {
-    /// The registry that hosts the providers.
+    /// The registry that hosts the packages.
     pub hostname: Hostname,
     /// Their namespace; `None` for those of all namespaces.
     pub namespace: Option<Namespace>,

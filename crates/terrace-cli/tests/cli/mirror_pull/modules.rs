@@ -455,6 +455,13 @@ fn a_module_of_either_public_registry_is_stored_by_one_name() {
     let blocked = ended(block.env("TERRACE_TOKEN", token)).expect(0).json();
     let address = "registry.opentofu.org/acme/base/null";
     assert_eq!(blocked["stored"], json!([address]));
+    let mut again = command(&origin, &registry, &line);
+    again.env_remove("GIT_SSL_CAINFO");
+    let again = ended(again.args(["--origin", &public])).expect(0);
+    assert_has!(again.warnings(), "is blocked", "SEC-12");
+    let mut unblock = crate::support::terrace(&["mirror", "unblock", "registry.opentofu.org"]);
+    let unblocked = ended(unblock.args(["--url", url]).env("TERRACE_TOKEN", token)).expect(0);
+    assert_has!(unblocked.stdout, "but registry.terraform.io is blocked");
 }
 
 #[test]

@@ -345,7 +345,12 @@ fn run(
     for selection in &found.providers {
         mirror.provider(selection);
     }
-    for selection in &found.modules {
+    // A list only admits what calls and installed modules need.
+    let (listed, needed): (Vec<_>, Vec<_>) = found
+        .modules
+        .iter()
+        .partition(|it| matches!(it.versions, VersionSelection::All(_)) && !it.is_installed);
+    for selection in needed.into_iter().chain(listed) {
         mirror.module(selection);
     }
     mirror.report.tell(output)

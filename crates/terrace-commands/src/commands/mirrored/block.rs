@@ -135,7 +135,7 @@ pub(super) fn block(
         rewrite_versions(&client, &spec.package.address(), output)?;
     }
     let mut text = format!("{spec} is blocked (everywhere within a minute): {reason}");
-    if !list::is_stored(&client, &spec)? {
+    if !list::is_stored(&client, &spec).unwrap_or(true) {
         text.push_str(&format!(
             ". It is not stored here: if it should be, compare its address with `{}`",
             output.command("mirror list")

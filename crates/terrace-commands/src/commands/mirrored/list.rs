@@ -317,16 +317,19 @@ pub(super) fn stored_packages(
     output: &Output,
 ) -> Result<BTreeSet<String>, Failure> {
     let mut packages = BTreeSet::new();
-    let named = part.hostname.as_str();
-    let hosts = match part.hostname.is_public() {
+    let prefix = format!("{part}/");
+    each_mirrored(client, "releases", &prefix, output, |_, package, _| {
+        packages.insert(package.address());
+        Ok(())
+    })?;
+    let [stored, other] = PUBLIC_HOSTS;
+    if part.hostname.as_str() == other {
         // Modules of both are stored under one of the names.
-        true => PUBLIC_HOSTS.to_vec(),
-        false => vec![named],
-    };
-    for host in hosts {
-        let prefix = format!("{part}/").replacen(named, host, 1);
-        each_mirrored(client, "releases", &prefix, output, |_, package, _| {
-            packages.extend(part.owns(package).then(|| package.address()));
+        let prefix = format!("releases/modules/{stored}/");
+        each_fact(client, &prefix, output, |key, _| {
+            if let FactKey::Release(package, _) = key {
+                packages.extend(part.owns(package).then(|| package.address()));
+            }
             Ok(())
         })?;
     }

@@ -59,7 +59,10 @@ pub(super) fn unblock(
     };
     let left = blocked_parts(client, output)?;
     text.push_str(&still_blocked(&left, |it| {
-        it.hostname == part.hostname && it.namespace.is_none()
+        let is_public = it.hostname.is_public() && part.hostname.is_public();
+        it != part
+            && (is_public || it.hostname == part.hostname)
+            && (it.namespace.is_none() || it.namespace == part.namespace)
     }));
     let ids: Vec<_> = before.iter().map(|it| it.id).collect();
     let report = json!({ "status": "ok", "removed": ids, "stored": stored });

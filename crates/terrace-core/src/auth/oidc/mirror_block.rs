@@ -14,7 +14,7 @@ use crate::model::status::{Reason, ReleaseState, ReleaseStatus};
 /// A rule that blocks a part of the mirror, whether its packages are stored or not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MirrorBlock {
-    /// The blocked providers, and the modules of the same hostname or namespace.
+    /// The blocked providers, and the modules of the same hostname or namespace; for a public registry, those of both.
     pub providers: MirroredPart,
     /// The reason, which users read.
     pub reason: Reason,

@@ -33,8 +33,8 @@ pub enum RuleKind {
     Trust,
     /// A rule for sign-in, as in `TERRACE_LOGIN_RULES`.
     Role,
-    /// A block of all mirrored providers of a host or of one of its namespaces. A pattern in `TERRACE_PULL_BLOCK` does the
-    /// same.
+    /// A block of all mirrored packages of a host or of one of its namespaces. For providers, a pattern in `TERRACE_PULL_BLOCK` does
+    /// the same.
     Block,
 }
 

@@ -312,10 +312,13 @@ impl Mirror<'_> {
             None => Ok(None),
         };
         let known = known.map_err(MirrorError::Registry)?;
-        if let Some(known) = &known
-            && let Some(status) = &known.version.status
-            && status.state >= ReleaseState::Revoked
-        {
+        let refused = known.as_ref().and_then(|known| {
+            // A blocked package has no versions.
+            let mut statuses = known.version.status.iter().chain(&known.package_status);
+            let status = statuses.find(|it| it.state >= ReleaseState::Revoked)?;
+            Some((known, status))
+        });
+        if let Some((known, status)) = refused {
             let (state, reason) = (status.state, &status.reason);
             // Only an erased version has no archive.
             if known.archive.is_none() {
