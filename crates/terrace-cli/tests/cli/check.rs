@@ -25,7 +25,7 @@ fn configuration(host: &str) -> tempfile::TempDir {
     write(
         "app/main.tf",
         &format!(
-            "module \"vpc\" {{\n  source = \"{host}/acme/vpc/aws//modules/x\"\n  version = \"~> 1.0\"\n}}\n"
+            "module \"vpc\" {{\n  source = \"{host}/acme/vpc/aws//modules/x\"\n  version = \"~> 1.0\"\n}}\nmodule \"new\" {{\n  source = \"{host}/acme/vpc/aws\"\n  version = \"1.3.0\"\n}}\n"
         ),
     );
     let installed = json!({ "Modules": [
@@ -59,6 +59,7 @@ fn versions_in_use_are_judged_with_their_places() {
         let packages = json!([
             judged("acme/vpc/aws", "1.0.0", "deprecated"),
             judged("acme/vpc/aws", "1.1.0", state),
+            judged("acme/vpc/aws", "1.3.0", "deprecated"),
             { "address": "acme/app/aws", "constraint": "~> 2.0", "state": "missing" },
             { "address": "acme/widget", "version": "1.0.0", "state": "active" },
             { "address": "registry.opentofu.org/other/vpc/aws", "version": "1.1.0", "state": "unknown" },
@@ -78,12 +79,13 @@ fn versions_in_use_are_judged_with_their_places() {
     let text = check(&[]).expect(0).stdout;
     assert!(text.contains("net/main.tf:2"), "{text}");
     assert!(text.contains("app/main.tf:2"), "{text}");
+    assert!(text.contains("app/main.tf:6"), "not installed yet: {text}");
     assert!(text.contains("~> 2.0"), "{text}");
     assert!(text.contains("net/main.tf:9"), "{text}");
     assert!(text.contains("use acme/net/aws"), "{text}");
     assert!(
         text.contains(
-            "4 packages checked: 2 deprecated, 1 missing; 2 packages are not mirrored here"
+            "5 packages checked: 3 deprecated, 1 missing; 2 packages are not mirrored here"
         ),
         "{text}"
     );

@@ -23,7 +23,7 @@ use uses::{Place, Uses};
 
 /// Check whether the versions that configurations use may still be used
 ///
-/// Reads lock files and what `init` installed; where nothing is installed, the module calls. A revoked or blocked version ends with
+/// Reads lock files, what `init` installed, and the module calls that it did not install. A revoked or blocked version ends with
 /// exit code 3, with --strict a withdrawn or deprecated one, too. Packages of other registries that are not
 /// mirrored here are counted, not judged.
 #[derive(Debug, Args)]

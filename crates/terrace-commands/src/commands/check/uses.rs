@@ -10,7 +10,7 @@ use terrace_core::api::check::UsedPackage;
 use terrace_core::model::package::{Package, PackageKind};
 use terrace_core::model::version::Version;
 use terrace_core::upstream::origin::Constraints;
-use terrace_metadata::native_as_json;
+use terrace_metadata::{ModuleSource, native_as_json};
 
 use crate::commands::mirror::pull::files::{self, INSTALLED, Installed, LOCK, calls};
 use crate::error::Failure;
@@ -83,34 +83,34 @@ impl Uses {
         Ok(())
     }
 
-    /// Adds the modules that are installed in a directory, or else those that its files call.
+    /// Adds the modules that are installed in a directory, and the calls of its files that none of them meets: since the last
+    /// `init`, or because it failed.
     fn add_modules(&mut self, directory: &Path, host: &str) -> Result<(), Failure> {
         let calls = calls(directory)?;
-        let Some(modules) = Installed::read(directory)? else {
-            for call in calls {
-                let wanted = Wanted::of(call.version.as_deref());
-                let place = place(Path::new(&call.file), call.line);
-                self.add(PackageKind::Module, &call.source, wanted, (host, place));
-            }
-            return Ok(());
-        };
-        let installed = directory.join(INSTALLED);
-        for module in modules.modules {
-            let Some(version) = module.version else {
-                continue;
-            };
-            let calls = calls.iter();
-            let mut calls = calls.filter(|call| module.source.ends_with(call.source.as_str()));
-            let place = match calls.next() {
+        let modules = Installed::read(directory)?.map(|it| it.modules);
+        let installed: Vec<(String, Version)> = modules
+            .into_iter()
+            .flatten()
+            .filter_map(|it| Some((it.source, it.version?)))
+            .collect();
+        let list = directory.join(INSTALLED);
+        for (source, version) in &installed {
+            let call = calls.iter().find(|call| is_met(call, source, version));
+            let place = match call {
                 Some(call) => place(Path::new(&call.file), call.line),
-                None => place(&installed, None),
+                None => place(&list, None),
             };
-            self.add(
-                PackageKind::Module,
-                &module.source,
-                Wanted::Version(version),
-                (host, place),
-            );
+            let wanted = Wanted::Version(version.clone());
+            self.add(PackageKind::Module, source, wanted, (host, place));
+        }
+        let is_installed = |call: &&ModuleSource| {
+            let mut installed = installed.iter();
+            installed.any(|(source, version)| is_met(call, source, version))
+        };
+        for call in calls.iter().filter(|call| !is_installed(call)) {
+            let wanted = Wanted::of(call.version.as_deref());
+            let place = place(Path::new(&call.file), call.line);
+            self.add(PackageKind::Module, &call.source, wanted, (host, place));
         }
         Ok(())
     }
@@ -154,6 +154,14 @@ impl Uses {
             }
         }
     }
+}
+
+/// Returns whether an installed module is one that a call admits.
+fn is_met(call: &ModuleSource, source: &str, version: &Version) -> bool {
+    let constraints = call.version.as_deref().map(str::parse::<Constraints>);
+    let constraints = constraints.and_then(Result::ok);
+    let admits = constraints.is_none_or(|it| it.of_modules().admit(version));
+    admits && source.ends_with(call.source.as_str())
 }
 
 /// Returns whether an address is that of a module of another registry at a port: nothing is mirrored from there.
