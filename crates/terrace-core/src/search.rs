@@ -8,10 +8,11 @@
 //! 1. The query is the name, that of a symbol with or without the prefix of its provider.
 //! 2. A word of the name begins with the word.
 //! 3. The name contains it.
-//! 4. The description contains it.
+//! 4. A word of the description begins with it.
 //! 5. It is a word of the interface of the root module.
 //! 6. It is a word of the interface of a submodule.
 //! 7. A word of an interface begins with it.
+//! 8. The description contains it.
 //!
 //! Deprecated packages come after all others. Results of one rank are ordered by address, and symbols of one provider by kind,
 //! resources before data sources, so that a cursor, which holds rank and address, keeps its place when packages are published.
@@ -79,7 +80,7 @@ pub struct Results {
 /// A result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Match {
-    /// A package, with the words of its interface that match words found neither in its name nor in its description.
+    /// A package, with the words of its interface that match the query better than its name and its description do.
     Package(CatalogLine, Vec<String>),
     /// A symbol of a provider.
     Symbol(CatalogSymbol),

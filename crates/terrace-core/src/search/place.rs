@@ -9,7 +9,7 @@ pub(super) enum Rank {
     WordPrefix,
     /// The name contains it.
     Name,
-    /// The description contains it.
+    /// A word of the description begins with it.
     Description,
     /// It is a word of the interface of the root module.
     Interface,
@@ -17,6 +17,8 @@ pub(super) enum Rank {
     Submodules,
     /// A word of an interface begins with it.
     InterfacePart,
+    /// The description contains it.
+    DescriptionPart,
 }
 
 /// The best place of a word in the interface of a package.
@@ -28,7 +30,7 @@ pub(super) struct Place<'t> {
 }
 
 impl Rank {
-    const ALL: [Self; 7] = [
+    const ALL: [Self; 8] = [
         Self::Exact,
         Self::WordPrefix,
         Self::Name,
@@ -36,6 +38,7 @@ impl Rank {
         Self::Interface,
         Self::Submodules,
         Self::InterfacePart,
+        Self::DescriptionPart,
     ];
 
     /// Returns the number in cursors.

@@ -46,15 +46,16 @@ pub(super) fn rank_package<'t>(
     let mut found = Vec::new();
     let mut rank = Rank::WordPrefix;
     for (number, word) in query.words().iter().enumerate() {
-        let of_line = rank_in_name(name, word)
-            .or_else(|| contains(&description, word).then_some(Rank::Description));
+        let of_line = rank_in_name(name, word).or_else(|| rank_in_description(&description, word));
         rank = rank.max(match of_line {
-            Some(rank) => rank,
-            None => {
-                let Place { rank, word } = place(number)?;
-                found.push(word);
-                rank
-            }
+            Some(rank) if rank < Rank::DescriptionPart => rank,
+            part => match place(number) {
+                Some(Place { rank, word }) => {
+                    found.push(word);
+                    rank
+                }
+                None => part?,
+            },
         });
     }
     if rank <= Rank::Name && is_exact(key, query) {
@@ -115,14 +116,26 @@ pub(super) fn best_of_package<'t>(
 }
 
 fn rank_in_name(name: &str, word: &str) -> Option<Rank> {
-    let begins = |part: &str| {
-        let beginning = part.get(..word.len());
-        beginning.is_some_and(|beginning| beginning.eq_ignore_ascii_case(word))
-    };
-    if words(name).any(begins) {
+    if words(name).any(|part| begins(part, word)) {
         return Some(Rank::WordPrefix);
     }
     contains(name, word).then_some(Rank::Name)
+}
+
+fn rank_in_description(description: &str, word: &str) -> Option<Rank> {
+    let is_letter = char::is_alphanumeric;
+    contains(description, word).then(|| {
+        let mut parts = description.split(|it| !is_letter(it));
+        match parts.any(|part| begins(part, word)) {
+            true => Rank::Description,
+            false => Rank::DescriptionPart,
+        }
+    })
+}
+
+fn begins(text: &str, word: &str) -> bool {
+    let beginning = text.get(..word.len());
+    beginning.is_some_and(|beginning| beginning.eq_ignore_ascii_case(word))
 }
 
 /// Returns the address in the key of a package.
