@@ -177,15 +177,14 @@ impl<T> Rules<T> {
             (Some(_), None) => (ChangeKind::Removed, Vec::new()),
         };
         let is_same = kind == ChangeKind::Changed && fields.is_empty();
-        // A newer version of the same major version is no obstacle, unlike any other change of a constraint.
+        // Neither an older version nor a newer one of the same major version is an obstacle, unlike any other change of a constraint.
         let raises: Option<Vec<_>> = fields.iter().map(FieldChange::raise).collect();
         let raises = raises.filter(|raises| !raises.is_empty());
         (!is_same).then(|| Change {
             name,
-            kind: if raises.is_some() {
-                ChangeKind::Raised
-            } else {
-                kind
+            kind: match raises.iter().flatten().max() {
+                Some(Raise::Minor | Raise::Major) => ChangeKind::Raised,
+                Some(Raise::Lowered) | None => kind,
             },
             is_breaking: (self.is_breaking)(old, new)
                 && raises.is_none_or(|raises| raises.contains(&Raise::Major)),
@@ -196,7 +195,7 @@ impl<T> Rules<T> {
 }
 
 impl FieldChange {
-    /// Returns how the lower bound was raised, if the property is a constraint in which nothing else differs.
+    /// Returns how the lower bound was moved, if the property is a constraint in which nothing else differs.
     fn raise(&self) -> Option<Raise> {
         let is_constraint = matches!(self.field, "version" | "constraint");
         let (old, new) = (self.old.as_ref()?, self.new.as_ref()?);

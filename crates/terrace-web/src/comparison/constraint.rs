@@ -1,15 +1,17 @@
 //! Constraints on versions.
 
-/// The distance by which a lower bound was raised.
+/// The distance by which a lower bound was moved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Raise {
+    /// The new bound is lower.
+    Lowered,
     /// The new bound has the same major version.
     Minor,
     /// The new bound has another major version.
     Major,
 }
 
-/// Returns how the lower bound of a constraint was raised, if nothing else in it differs: `>= 6.28` in place of `>= 6.0`.
+/// Returns how the lower bound of a constraint was moved, if nothing else in it differs: `>= 6.28` in place of `>= 6.0`.
 pub(super) fn raise(old: &str, new: &str) -> Option<Raise> {
     let (mut old, mut new) = (old.split(','), new.split(','));
     let mut found = None;
@@ -32,8 +34,9 @@ fn of_bounds(old: &str, new: &str) -> Option<Raise> {
     })?;
     // `~> 5.1` admits all later versions of 5, as `~> 5.0` does.
     let keeps_limit = old.len() == new.len() && old.split_last()?.1 == new.split_last()?.1;
-    let is_raise = new > old && (operator == ">=" || keeps_limit);
-    is_raise.then(|| match old.first() == new.first() {
+    let is_moved = new != old && (operator == ">=" || keeps_limit);
+    is_moved.then(|| match old.first() == new.first() {
+        _ if new < old => Raise::Lowered,
         true => Raise::Minor,
         false => Raise::Major,
     })
@@ -52,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_higher_lower_bound_is_a_raise() {
+    fn only_another_lower_bound_is_a_move() {
         for (old, new, expected) in [
             (">= 6.0", ">= 6.28", Some(Raise::Minor)),
             (">= 6.0, < 7.0", ">=6.1.2, < 7.0", Some(Raise::Minor)),
@@ -61,7 +64,8 @@ mod tests {
             ("~> 5.0", "~> 6.0", None),
             (">= 6.0, < 7.0", ">= 6.0, < 6.9", None),
             (">= 6.0", ">= 6.0, < 7.0", None),
-            (">= 6.1", ">= 6.0", None),
+            (">= 6.1", ">= 6.0", Some(Raise::Lowered)),
+            (">= 7.1, < 8", ">= 6.0, < 8", Some(Raise::Lowered)),
             ("6.0", "6.1", None),
             (">= 6.0", ">= 6.0", None),
         ] {
