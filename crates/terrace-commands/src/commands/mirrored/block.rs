@@ -6,6 +6,7 @@ use clap::Args;
 use serde_json::json;
 use terrace_core::api::admin::StatusBody;
 use terrace_core::model::mirrored_part::MirroredPart;
+use terrace_core::model::name::PUBLIC_HOSTS;
 use terrace_core::model::package::Package;
 use terrace_core::model::status::{Reason, StatusDocument};
 use terrace_core::model::version::{Version, VersionError};
@@ -141,8 +142,17 @@ pub(super) fn block(
             output.command("mirror list")
         ));
     }
-    if let Package::Module(_) = spec.package {
-        text.push_str(&format!(". {MODULE_IS_MISSING}"));
+    match &spec.package {
+        Package::Mirrored(it) if it.hostname.is_public() => {
+            let mut others = PUBLIC_HOSTS.into_iter();
+            let other = others.find(|host| *host != it.hostname.as_str());
+            let other = other.unwrap_or_default();
+            text.push_str(&format!(
+                ". The provider of the same name at {other} is another one, and not blocked by this"
+            ));
+        }
+        Package::Module(_) => text.push_str(&format!(". {MODULE_IS_MISSING}")),
+        Package::Mirrored(_) | Package::Provider(_) => {}
     }
     report(&spec, text, &statuses, output);
     Ok(())
