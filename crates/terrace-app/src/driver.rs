@@ -15,7 +15,7 @@ use terrace_core::api::route::{
 use terrace_core::api::subject::Subject;
 use terrace_core::auth::access::{Caller, CredentialsError, Session};
 use terrace_core::config::Config;
-use terrace_core::http::log_fields::{LogFields, LogValues};
+use terrace_core::http::log_fields::{LogField, LogFields};
 use terrace_core::http::method::Method;
 use terrace_core::http::reply::{Body, Reply};
 use terrace_core::http::request_line::{
@@ -560,17 +560,11 @@ fn members(head: &RequestHead<'_>, config: &Config, now: UnixTime) -> (String, u
             caller.unwrap_or(Caller::Anonymous)
         }
     };
-    let mut members = fields.members(&LogValues {
-        package,
-        version,
-        ..LogValues::default()
-    });
+    let mut members = fields.members(&[(LogField::Package, package), (LogField::Version, version)]);
     let subject_length = members.len();
-    members += &fields.members(&LogValues {
-        token: caller.token().map(|id| id.to_string()),
-        caller: config.access.logged_name(&caller),
-        ..LogValues::default()
-    });
+    let token = caller.token().map(|id| id.to_string());
+    let name = config.access.logged_name(&caller);
+    members += &fields.members(&[(LogField::Token, token), (LogField::Caller, name)]);
     (members, subject_length)
 }
 
@@ -578,12 +572,7 @@ fn members(head: &RequestHead<'_>, config: &Config, now: UnixTime) -> (String, u
 #[inline(never)]
 fn refused_members((package, version): (&Package, Option<&Version>)) -> String {
     let Subject { package, version } = Subject::of(package, version);
-    let values = LogValues {
-        package,
-        version,
-        ..LogValues::default()
-    };
-    LogFields::VERSION.members(&values)
+    LogFields::VERSION.members(&[(LogField::Package, package), (LogField::Version, version)])
 }
 
 #[cfg(test)]

@@ -11,7 +11,6 @@ use terrace_base::time::UnixTime;
 use terrace_core::limits;
 use terrace_core::maintenance::audit::AuditEntry;
 use terrace_core::maintenance::webhook_event::Event;
-use terrace_core::model::status::StatusDocument;
 use terrace_core::model::webhook_id::WebhookId;
 use terrace_core::storage::key::FactKey;
 use terrace_core::storage::webhook::{Webhook, WebhookList, WebhookState};
@@ -255,7 +254,7 @@ impl Run {
             if let Some(event) = event.filter(|event| webhook.wants(event.kind, &event.owners)) {
                 self.deliveries -= 1;
                 let message_id = format!("msg_{}_{}", webhook.id, state.delivered + 1);
-                let event = with_status(ctx, event.limited_to(&webhook.owners())).await?;
+                let event = event.limited_to(&webhook.owners());
                 let attempt = send(ctx, webhook, &message_id, &event).await;
                 if !note(ctx, webhook, state, attempt) {
                     return Ok(Walk::Interrupted);
@@ -297,22 +296,6 @@ async fn read_entry<P: Host>(ctx: &Context<'_, P>, number: u64) -> Result<Next, 
         Err(Failure::Corrupt(what)) => {
             ctx.report(Failure::Corrupt(what));
             Ok(Next::Unreadable)
-        }
-        Err(failure) => Err(failure),
-    }
-}
-
-/// Adds the present status of its subject to an event. A damaged status is left out: it must not stop later events.
-async fn with_status<P: Host>(ctx: &Context<'_, P>, event: Event) -> Result<Event, Failure> {
-    let Some((package, _)) = &event.subject else {
-        return Ok(event);
-    };
-    let key = FactKey::Status(package.clone());
-    match documents::read::<_, StatusDocument>(ctx, &key).await {
-        Ok(document) => Ok(event.with_status(&document.unwrap_or_default())),
-        Err(failure @ Failure::Corrupt(_)) => {
-            ctx.report(failure);
-            Ok(event)
         }
         Err(failure) => Err(failure),
     }

@@ -5,10 +5,13 @@ mod login;
 mod settings;
 
 use std::borrow::Cow;
+use std::fmt;
+use std::ops::RangeInclusive;
+use std::str::FromStr;
 
 use crate::auth::access::{Access, Caller, OwnerPattern, ReadPolicy, TOKEN_PREFIX};
 use crate::auth::login::{Login, Provider};
-use crate::auth::oidc::{RuleName, RulesError, TrustedPublishers};
+use crate::auth::oidc::{RuleName, TrustedPublishers};
 use crate::http::guard::Guard;
 use crate::http::log_fields::{LogField, LogFields};
 use crate::http::request_line::LoggedRequests;
@@ -32,7 +35,7 @@ pub use settings::*;
 /// Allowed number of operations of one repair step. The minimum suffices for the lists of a package. The
 /// maximum fits into a request on every plan, together with a release that is started with the last
 /// operations.
-const REPAIR_OPERATIONS_RANGE: std::ops::RangeInclusive<u32> = 40..=800;
+const REPAIR_OPERATIONS_RANGE: RangeInclusive<u32> = 40..=800;
 
 /// The configuration of a deployment.
 #[derive(Debug, Clone)]
@@ -174,10 +177,11 @@ impl Config {
         };
         let admin_token = admin_token(&var, ADMIN_TOKEN)?;
         let access = access(&var, admin_token.clone())?;
-        let trusted_publishers = trusted_publishers(var(TRUSTED_PUBLISHERS), &access)?;
+        let trusted_publishers = trusted_publishers(&var, &access)?;
         let login = login::login(&var, &access)?;
         let url_secret = secret(&var, URL_SECRET)?;
-        let lifetime = lifetime(var(URL_LIFETIME))?;
+        let lifetime = number(&var, URL_LIFETIME, limits::URL_LIFETIME_SECONDS)?;
+        let lifetime = lifetime.unwrap_or(limits::URL_LIFETIME_DEFAULT_SECONDS);
         let secret = url_secret.or(admin_token);
         let paths = secret.map(|secret| PathSigner::new(&secret));
         let pull = pull_policy(&var)?;
@@ -186,23 +190,24 @@ impl Config {
                 format!("requires {URL_SECRET} or {ADMIN_TOKEN} to sign URLs: set one of them");
             return Err(error(PULL_THROUGH, rule));
         }
-        let downloads = downloads(var(DOWNLOADS))?;
+        let ways = "presigned, worker or edge";
+        let downloads = chosen(&var, DOWNLOADS, ways, Downloads::parse)?;
+        let of_log = chosen(
+            &var,
+            LOG_REQUESTS,
+            "all, failures or none",
+            LoggedRequests::parse,
+        )?;
         let presigner = presigner(&var, &MAIN_BUCKET)?;
         let fallback = fallback(&var, presigner.as_ref(), (paths.as_ref(), lifetime))?;
         let archive_urls = archive_urls(downloads, presigner, paths, lifetime)?;
         Ok(Self {
             access,
-            failures_a_minute: number(
-                var(FAILURES_A_MINUTE),
-                FAILURES_A_MINUTE,
-                limits::FAILURES_A_MINUTE,
-            )?,
-            searches_a_minute: number(
-                var(SEARCHES_A_MINUTE),
-                SEARCHES_A_MINUTE,
-                limits::SEARCHES_A_MINUTE,
-            )?,
-            logged_requests: logged_requests(var(LOG_REQUESTS))?,
+            failures_a_minute: number(&var, FAILURES_A_MINUTE, 0..=u32::MAX)?
+                .unwrap_or(limits::FAILURES_A_MINUTE),
+            searches_a_minute: number(&var, SEARCHES_A_MINUTE, 0..=u32::MAX)?
+                .unwrap_or(limits::SEARCHES_A_MINUTE),
+            logged_requests: of_log.unwrap_or_default(),
             log_fields: words(&var, LOG_FIELDS, LogField::parse)?
                 .into_iter()
                 .collect(),
@@ -210,14 +215,14 @@ impl Config {
             archive_urls,
             fallback: fallback.map(Box::new),
             downloads,
-            hostnames: hostnames(var(HOSTNAMES))?,
+            hostnames: words(&var, HOSTNAMES, str::parse::<Hostname>)?,
             pull,
             mirrored_documentation: flag(&var, MIRRORED_DOCS)?,
             oci_providers: provider_repositories(&var)?,
-            max_token_lifetime: login::token_seconds(&var, MAX_TOKEN_LIFETIME)?,
+            max_token_lifetime: number(&var, MAX_TOKEN_LIFETIME, limits::TOKEN_LIFETIME_SECONDS)?,
             issuer_hosts: words(&var, ISSUER_HOSTS, issuer_host)?,
             login: login.map(Box::new),
-            repair_operations: repair_operations(var(REPAIR_OPERATIONS))?,
+            repair_operations: repair_operations(&var)?,
             brand: brand::brand(&var)?,
         })
     }
@@ -265,102 +270,100 @@ fn admin_token(var: Variables<'_>, name: &'static str) -> Result<Option<Secret>,
     Ok(secret)
 }
 
+fn needs_admin_token(name: &'static str) -> ConfigError {
+    let rule = format!("requires {ADMIN_TOKEN}, which signs tokens: set it");
+    error(name, rule)
+}
+
 fn access(var: Variables<'_>, newest: Option<Secret>) -> Result<Access, ConfigError> {
     let previous = admin_token(var, ADMIN_TOKEN_PREVIOUS)?;
     let read_policy = ReadPolicy {
-        is_private: match var(ACCESS).as_deref() {
-            None | Some("public") => false,
-            Some("private") => true,
-            Some(other) => {
-                let rule = format!("is {other:?}: it must be public or private");
-                return Err(error(ACCESS, rule));
-            }
-        },
+        is_private: chosen(var, ACCESS, "public or private", |text| match text {
+            "public" => Some(false),
+            "private" => Some(true),
+            _ => None,
+        })?
+        .unwrap_or_default(),
         exceptions: words(var, ACCESS_EXCEPT, str::parse::<OwnerPattern>)?,
     };
     if newest.is_none() {
-        let needs = |name| {
-            Err(error(
-                name,
-                format!("requires {ADMIN_TOKEN}, which signs tokens: set it"),
-            ))
-        };
-        if previous.is_some() {
-            return needs(ADMIN_TOKEN_PREVIOUS);
-        }
-        if read_policy.is_private {
-            return needs(ACCESS);
-        }
-        if !read_policy.exceptions.is_empty() {
-            return needs(ACCESS_EXCEPT);
+        let set = [
+            (previous.is_some(), ADMIN_TOKEN_PREVIOUS),
+            (read_policy.is_private, ACCESS),
+            (!read_policy.exceptions.is_empty(), ACCESS_EXCEPT),
+        ];
+        if let Some((_, name)) = set.into_iter().find(|(is_set, _)| *is_set) {
+            return Err(needs_admin_token(name));
         }
     }
     Ok(Access::new(newest, previous, read_policy))
 }
 
+#[inline(never)]
 fn trusted_publishers(
-    rules: Option<String>,
+    var: Variables<'_>,
     access: &Access,
 ) -> Result<TrustedPublishers, ConfigError> {
+    let rules = parsed(var, TRUSTED_PUBLISHERS)?;
     match rules {
-        None => Ok(TrustedPublishers::default()),
-        Some(rules) => parsed_publishers(&rules, access),
+        Some(_) if !access.has_root() => Err(needs_admin_token(TRUSTED_PUBLISHERS)),
+        rules => Ok(rules.unwrap_or_default()),
     }
 }
 
-#[inline(never)]
-fn parsed_publishers(rules: &str, access: &Access) -> Result<TrustedPublishers, ConfigError> {
-    let parsed = rules.parse();
-    let parsed = parsed
-        .map_err(|cause: RulesError| error(TRUSTED_PUBLISHERS, format!("is invalid: {cause}")))?;
-    if access.has_root() {
-        Ok(parsed)
-    } else {
-        let rule = format!("requires {ADMIN_TOKEN}, which signs tokens: set it");
-        Err(error(TRUSTED_PUBLISHERS, rule))
+/// Parses a setting by its type; `None` if it is not set.
+fn parsed<T: FromStr>(var: Variables<'_>, name: &'static str) -> Result<Option<T>, ConfigError>
+where
+    T::Err: ToString,
+{
+    let parsed = var(name).map(|text| text.parse()).transpose();
+    parsed.map_err(|cause: T::Err| invalid(name, cause))
+}
+
+fn invalid(name: &'static str, cause: impl ToString) -> ConfigError {
+    error(name, format!("is invalid: {}", cause.to_string()))
+}
+
+/// Parses a setting by `read`, which returns `None` for a value that is not `wanted`.
+fn chosen<T>(
+    var: Variables<'_>,
+    name: &'static str,
+    wanted: &str,
+    read: impl FnOnce(&str) -> Option<T>,
+) -> Result<Option<T>, ConfigError> {
+    let Some(text) = var(name) else {
+        return Ok(None);
+    };
+    match read(&text) {
+        Some(value) => Ok(Some(value)),
+        None => Err(error(name, format!("is {text:?}: it must be {wanted}"))),
     }
 }
 
-/// Parses a variable that is `true` or `false`, its default.
+/// Parses a number within a range.
+fn number<T: FromStr + PartialOrd + fmt::Display>(
+    var: Variables<'_>,
+    name: &'static str,
+    range: RangeInclusive<T>,
+) -> Result<Option<T>, ConfigError> {
+    let wanted = format!("a number from {} to {}", range.start(), range.end());
+    chosen(var, name, &wanted, |text| {
+        let number = text.parse().ok();
+        number.filter(|number| range.contains(number))
+    })
+}
+
+/// Parses a setting that is `true` or `false`, its default.
 fn flag(var: Variables<'_>, name: &'static str) -> Result<bool, ConfigError> {
-    match var(name).as_deref() {
-        None | Some("false") => Ok(false),
-        Some("true") => Ok(true),
-        Some(other) => {
-            let rule = format!("is {other:?}: it must be true or false");
-            Err(error(name, rule))
-        }
-    }
-}
-
-fn hostnames(value: Option<String>) -> Result<Vec<Hostname>, ConfigError> {
-    value.map_or_else(|| Ok(Vec::new()), |value| parsed_hostnames(&value))
-}
-
-#[inline(never)]
-fn parsed_hostnames(value: &str) -> Result<Vec<Hostname>, ConfigError> {
-    value
-        .split(',')
-        .map(str::trim)
-        .filter(|text| !text.is_empty())
-        .map(|text| {
-            text.parse()
-                .map_err(|cause: NameError| error(HOSTNAMES, format!("is invalid: {cause}")))
-        })
-        .collect()
+    let flag = chosen(var, name, "true or false", |text| text.parse().ok())?;
+    Ok(flag.unwrap_or_default())
 }
 
 fn pull_policy(var: Variables<'_>) -> Result<PullPolicy, ConfigError> {
     Ok(PullPolicy::from(PullRules {
         allowed: words(var, PULL_THROUGH, str::parse::<ProviderPattern>)?,
         blocked: words(var, PULL_BLOCK, str::parse::<VersionPattern>)?,
-        minimum_age: match var(PULL_MINIMUM_AGE) {
-            None => 0,
-            Some(text) => text.parse().map_err(|_| {
-                let rule = format!("is {text:?}: it must be a number of seconds");
-                error(PULL_MINIMUM_AGE, rule)
-            })?,
-        },
+        minimum_age: number(var, PULL_MINIMUM_AGE, 0..=u64::MAX)?.unwrap_or_default(),
         origins: words(var, PULL_ORIGINS, origin)?,
     }))
 }
@@ -387,7 +390,7 @@ fn origin(text: &str) -> Result<(Hostname, HttpsUrl), String> {
     is_bare.then_some((hostname, origin)).ok_or_else(shape)
 }
 
-/// Parses each word of a variable that is a list.
+/// Parses each word of a setting that is a list.
 fn words<T, E: ToString>(
     var: Variables<'_>,
     name: &'static str,
@@ -408,7 +411,7 @@ fn parsed_words<T, E: ToString>(
     value
         .split([',', ' ', '\t', '\n', '\r'])
         .filter(|word| !word.is_empty())
-        .map(|word| parse(word).map_err(|e| error(name, format!("is invalid: {}", e.to_string()))))
+        .map(|word| parse(word).map_err(|cause| invalid(name, cause)))
         .collect()
 }
 
@@ -420,49 +423,14 @@ fn issuer_host(text: &str) -> Result<HttpsUrl, String> {
     }
 }
 
-fn repair_operations(value: Option<String>) -> Result<u32, ConfigError> {
+fn repair_operations(var: Variables<'_>) -> Result<u32, ConfigError> {
     let range = REPAIR_OPERATIONS_RANGE;
-    match value {
-        None => Ok(limits::REPAIR_OPERATIONS),
-        Some(text) => text
-            .parse()
-            .ok()
-            .filter(|operations| *operations == 0 || range.contains(operations))
-            .ok_or_else(|| {
-                let (min, max) = (range.start(), range.end());
-                let rule = format!("is {text:?}: it must be 0, or a number from {min} to {max}");
-                error(REPAIR_OPERATIONS, rule)
-            }),
-    }
-}
-
-fn number(value: Option<String>, name: &'static str, default: u32) -> Result<u32, ConfigError> {
-    match value {
-        None => Ok(default),
-        Some(text) => text.parse().map_err(|_| {
-            let rule = format!("is {text:?}: it must be a number");
-            error(name, rule)
-        }),
-    }
-}
-
-fn logged_requests(value: Option<String>) -> Result<LoggedRequests, ConfigError> {
-    let Some(value) = value else {
-        return Ok(LoggedRequests::default());
-    };
-    let rule = || format!("is {value:?}: it must be all, failures or none");
-    LoggedRequests::parse(&value).ok_or_else(|| error(LOG_REQUESTS, rule()))
-}
-
-fn downloads(value: Option<String>) -> Result<Option<Downloads>, ConfigError> {
-    let Some(value) = value else {
-        return Ok(None);
-    };
-    let rule = || format!("is {value:?}: it must be presigned, worker or edge");
-    match Downloads::parse(&value) {
-        Some(downloads) => Ok(Some(downloads)),
-        None => Err(error(DOWNLOADS, rule())),
-    }
+    let wanted = format!("0, or a number from {} to {}", range.start(), range.end());
+    let operations = chosen(var, REPAIR_OPERATIONS, &wanted, |text| {
+        let number = text.parse().ok();
+        number.filter(|number| *number == 0 || range.contains(number))
+    });
+    Ok(operations?.unwrap_or(limits::REPAIR_OPERATIONS))
 }
 
 /// Returns the URLs of archives; `None` if no secret is set that could sign them.
@@ -500,22 +468,6 @@ fn archive_urls(
         }
         (None, None, paths) => paths.map(by_worker),
     })
-}
-
-fn lifetime(value: Option<String>) -> Result<u32, ConfigError> {
-    let Some(value) = value else {
-        return Ok(limits::URL_LIFETIME_DEFAULT_SECONDS);
-    };
-    let range = limits::URL_LIFETIME_SECONDS;
-    value
-        .parse()
-        .ok()
-        .filter(|seconds| range.contains(seconds))
-        .ok_or_else(|| {
-            let (min, max) = (range.start(), range.end());
-            let rule = format!("is {value:?}: it must be a number of seconds from {min} to {max}");
-            error(URL_LIFETIME, rule)
-        })
 }
 
 /// The names of the settings of one bucket.
@@ -580,10 +532,7 @@ fn presigner(
         settings.secret,
     ];
     let [endpoint, bucket, id, secret] = needed.map(|name| var(name).ok_or(name));
-    if [&endpoint, &bucket, &id, &secret]
-        .iter()
-        .all(|value| value.is_err())
-    {
+    if needed.iter().all(|name| var(name).is_none()) {
         return Ok(None);
     }
     let incomplete = |name| {

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{IssuerUrl, Quoted, UrlError, json, limits};
+use super::{IssuerUrl, Quoted, json, limits};
 use terrace_base::url::HttpsUrl;
 
 /// The addresses of an issuer's keys and endpoints.
@@ -21,46 +21,15 @@ pub struct Discovery {
     pub token_endpoint_auth_methods: Vec<String>,
 }
 
-/// A reason why a document is not this issuer's metadata.
+/// The reason why a document is not this issuer's metadata.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DiscoveryError {
-    /// A document longer than the limit.
-    #[error("the document is {0} bytes long, but at most {max} are read", max = limits::DISCOVERY_BYTES)]
-    TooLong(usize),
-    /// A document that is not a JSON object, or that has a duplicate member.
-    #[error("the document is not a valid JSON object: {0}")]
-    Json(String),
-    /// The document of another issuer (OpenID Connect Discovery, section 4.3).
-    #[error(
-        "the document's issuer is {found}, not {wanted}: configure the issuer exactly as it appears in its documents and tokens"
-    )]
-    Issuer {
-        /// The issuer in the document.
-        found: Quoted,
-        /// The configured issuer.
-        wanted: Quoted,
-    },
-    /// A required member is missing.
-    #[error("the document has no {0}")]
-    Missing(&'static str),
-    /// A member that is not a list of strings.
-    #[error("the document's {name} is {found}, which is not a list of strings")]
-    NoList {
-        /// The name of the member.
-        name: &'static str,
-        /// Its value.
-        found: Quoted,
-    },
-    /// A URL that cannot be requested.
-    #[error("the document's {name} is {found}: {cause}")]
-    Url {
-        /// The name of the member.
-        name: &'static str,
-        /// Its value.
-        found: Quoted,
-        /// The fault in the URL.
-        cause: UrlError,
-    },
+    /// It is no such document, as a page for maintenance.
+    #[error("the document {0}")]
+    NoMetadata(String),
+    /// Only a change of the document, or of the configuration, helps.
+    #[error("the document's {0}")]
+    Misfit(String),
 }
 
 impl Discovery {
@@ -70,20 +39,27 @@ impl Discovery {
     /// If the document is not this issuer's, or does not contain the URL of its keys.
     pub fn parse(issuer: &IssuerUrl, body: &[u8]) -> Result<Self, DiscoveryError> {
         if body.len() > limits::DISCOVERY_BYTES {
-            return Err(DiscoveryError::TooLong(body.len()));
+            let (bytes, max) = (body.len(), limits::DISCOVERY_BYTES);
+            return Err(DiscoveryError::NoMetadata(format!(
+                "is {bytes} bytes long, but at most {max} are read"
+            )));
         }
-        let document = json::parse(body).map_err(DiscoveryError::Json)?;
-        let no_object = || DiscoveryError::Json("it is not an object".to_owned());
-        let members = document.as_object().ok_or_else(no_object)?;
+        let no_object =
+            |why: String| DiscoveryError::NoMetadata(format!("is not a valid JSON object: {why}"));
+        let document = json::parse(body).map_err(no_object)?;
+        let members = document.as_object();
+        let members = members.ok_or_else(|| no_object("it has another type".to_owned()))?;
         if members.get("issuer").and_then(Value::as_str) != Some(issuer.as_str()) {
-            return Err(DiscoveryError::Issuer {
-                found: Quoted::value(members.get("issuer")),
-                wanted: Quoted::text(issuer.as_str()),
-            });
+            let found = Quoted::value(members.get("issuer"));
+            let wanted = Quoted::text(issuer.as_str());
+            return Err(DiscoveryError::Misfit(format!(
+                "issuer is {found}, not {wanted}: configure the issuer exactly as it appears in its documents and tokens"
+            )));
         }
+        let missing = || DiscoveryError::Misfit("jwks_uri is missing".to_owned());
         let auth_methods = list(members, "token_endpoint_auth_methods_supported")?;
         Ok(Self {
-            jwks_uri: url(members, "jwks_uri")?.ok_or(DiscoveryError::Missing("jwks_uri"))?,
+            jwks_uri: url(members, "jwks_uri")?.ok_or_else(missing)?,
             authorization_endpoint: url(members, "authorization_endpoint")?,
             token_endpoint: url(members, "token_endpoint")?,
             code_challenge_methods: list(members, "code_challenge_methods_supported")?
@@ -96,25 +72,18 @@ impl Discovery {
 
 const SECRET_METHODS: [&str; 2] = ["client_secret_basic", "client_secret_post"];
 
-fn url(
-    members: &Map<String, Value>,
-    name: &'static str,
-) -> Result<Option<HttpsUrl>, DiscoveryError> {
+fn url(members: &Map<String, Value>, name: &str) -> Result<Option<HttpsUrl>, DiscoveryError> {
     let Some(value) = members.get(name) else {
         return Ok(None);
     };
     let parsed = value.as_str().unwrap_or_default().parse::<HttpsUrl>();
-    parsed.map(Some).map_err(|cause| DiscoveryError::Url {
-        name,
-        found: Quoted::value(Some(value)),
-        cause: cause.into(),
+    parsed.map(Some).map_err(|cause| {
+        let found = Quoted::value(Some(value));
+        DiscoveryError::Misfit(format!("{name} is {found}: {cause}"))
     })
 }
 
-fn list(
-    members: &Map<String, Value>,
-    name: &'static str,
-) -> Result<Option<Vec<String>>, DiscoveryError> {
+fn list(members: &Map<String, Value>, name: &str) -> Result<Option<Vec<String>>, DiscoveryError> {
     let Some(value) = members.get(name) else {
         return Ok(None);
     };
@@ -122,12 +91,10 @@ fn list(
         let texts = all.iter().map(|one| one.as_str().map(str::to_owned));
         texts.collect::<Option<Vec<_>>>()
     });
-    let found = || Quoted::value(Some(value));
-    let texts = texts.ok_or_else(|| DiscoveryError::NoList {
-        name,
-        found: found(),
-    })?;
-    Ok(Some(texts))
+    texts.map(Some).ok_or_else(|| {
+        let found = Quoted::value(Some(value));
+        DiscoveryError::Misfit(format!("{name} is {found}, which is not a list of strings"))
+    })
 }
 
 #[cfg(test)]
@@ -190,10 +157,9 @@ mod tests {
             "",
         ] {
             let body = format!(r#"{{"issuer":"{other}","jwks_uri":"https://a.example/k"}}"#);
-            let found = Quoted::text(other);
-            let wanted = Quoted::text(wanted);
-            let expected = DiscoveryError::Issuer { found, wanted };
-            assert_eq!(parse("https://a.example", &body), Err(expected));
+            let error = parse(wanted, &body).unwrap_err().to_string();
+            let expected = format!("the document's issuer is {other:?}, not {wanted:?}");
+            assert!(error.starts_with(&expected), "{error}");
         }
         let body = r#"{"jwks_uri":"https://a.example/k"}"#;
         let error = parse(wanted, body).unwrap_err();
@@ -203,7 +169,7 @@ mod tests {
     #[test]
     fn an_incomplete_or_malformed_document_is_refused() {
         for (rest, complaint) in [
-            ("", "no jwks_uri"),
+            ("", "jwks_uri is missing"),
             (r#","jwks_uri":"http://a.example/k""#, "https://"),
             (r#","jwks_uri":7"#, "jwks_uri is 7"),
             (

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use terrace_base::url::{self, HttpsUrl, Url};
+use terrace_base::url::{HttpsUrl, Url, UrlError};
 
 /// The issuer of tokens, as in `iss`: an https URL without a query (OpenID Connect Core, section 2).
 ///
@@ -11,39 +11,6 @@ use terrace_base::url::{self, HttpsUrl, Url};
 /// with its host in upper case or with `:443` is another issuer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IssuerUrl(HttpsUrl);
-
-/// A reason why a text is not a URL that can be requested.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum UrlError {
-    /// A URL longer than the limit.
-    #[error("it is {0} bytes long, at most {max} are allowed", max = url::MAX_BYTES)]
-    TooLong(usize),
-    /// A missing scheme, or one other than https.
-    #[error("it must start with https://")]
-    Scheme,
-    /// A missing or invalid host, or one with credentials before it.
-    #[error(
-        "\"https://\" must be followed by a host and an optional port, without a user name or password"
-    )]
-    Host,
-    /// A URL with a fragment, a query where none is allowed, a space, or a part that a URL parser would
-    /// change.
-    #[error(
-        "its path may not contain spaces, quotes, backslashes, \"..\", a fragment, or characters outside ASCII, and an issuer may not have a query"
-    )]
-    Path,
-}
-
-impl From<url::UrlError> for UrlError {
-    fn from(error: url::UrlError) -> Self {
-        match error {
-            url::UrlError::TooLong(bytes) => Self::TooLong(bytes),
-            url::UrlError::Scheme(_) => Self::Scheme,
-            url::UrlError::Host => Self::Host,
-            url::UrlError::Path => Self::Path,
-        }
-    }
-}
 
 impl IssuerUrl {
     /// Returns the issuer as it was written.
@@ -72,7 +39,7 @@ impl FromStr for IssuerUrl {
     fn from_str(text: &str) -> Result<Self, UrlError> {
         let url: HttpsUrl = text.parse()?;
         if url.as_url().query().is_some() {
-            return Err(UrlError::Path);
+            return Err(UrlError::Query);
         }
         Ok(Self(url))
     }
@@ -114,37 +81,16 @@ mod tests {
     }
 
     #[test]
-    fn other_urls_are_refused() {
+    fn an_issuer_is_an_https_url_without_a_query() {
         for (text, error) in [
-            ("", UrlError::Scheme),
-            ("http://localhost", UrlError::Scheme),
-            ("HTTPS://a.example", UrlError::Scheme),
-            ("https://", UrlError::Host),
-            ("https:///path", UrlError::Host),
+            ("http://localhost", UrlError::Scheme("https://")),
             ("https://user@a.example", UrlError::Host),
-            ("https://a.example:", UrlError::Host),
-            ("https://a.example:0", UrlError::Host),
-            ("https://a.example:+1", UrlError::Host),
-            ("https://a.example:65536", UrlError::Host),
-            ("https://a..example", UrlError::Host),
-            ("https://[::1", UrlError::Host),
-            ("https://[a.example]", UrlError::Host),
-            ("https://\u{430}.example", UrlError::Host),
-            ("https://a.example\\b", UrlError::Host),
-            ("https://a.example/b?c", UrlError::Path),
-            ("https://a.example?c", UrlError::Path),
+            ("https://a.example/b?c", UrlError::Query),
+            ("https://a.example?c", UrlError::Query),
             ("https://a.example/#c", UrlError::Path),
-            ("https://a.example#c", UrlError::Path),
-            ("https://a.example/b c", UrlError::Path),
-            ("https://a.example/b\n", UrlError::Path),
-            ("https://a.example/b/../c", UrlError::Path),
-            ("https://a.example/b/%2E%2e/c", UrlError::Path),
-            ("https://a.example/\u{430}", UrlError::Path),
         ] {
             assert_eq!(issuer(text), Err(error), "{text:?}");
         }
-        let long = format!("https://a.example/{}", "b".repeat(url::MAX_BYTES));
-        assert_eq!(issuer(&long), Err(UrlError::TooLong(long.len())));
     }
 
     proptest! {

@@ -14,44 +14,31 @@ pub struct IssuerKeys {
     keys: Vec<Jwk>,
 }
 
-/// A reason why an issuer's keys cannot be used.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum KeysError {
-    /// A document longer than the limit.
-    #[error("the keys are {0} bytes long, but at most {max} are read", max = limits::KEYS_BYTES)]
-    TooLong(usize),
-    /// More keys than the limit.
-    #[error("there are {0} keys, but at most {max} are read", max = limits::KEYS)]
-    TooMany(usize),
-    /// A document that is not JSON, or that has a duplicate member.
-    #[error("the keys are not valid JSON: {0}")]
-    Json(String),
-    /// A document without a list of keys.
-    #[error("there is no list named \"keys\"")]
-    NoList,
-    /// A document without a key that can verify tokens.
-    #[error("none of the {0} keys can verify signatures")]
-    NoneUsable(usize),
-}
-
 impl IssuerKeys {
     /// Reads the keys fetched from this issuer's `jwks_uri`. Keys that cannot be used are skipped.
     ///
     /// # Errors
     /// If no key can be used, or the document exceeds a limit.
-    pub fn parse(issuer: &IssuerUrl, body: &[u8]) -> Result<Self, KeysError> {
-        if body.len() > limits::KEYS_BYTES {
-            return Err(KeysError::TooLong(body.len()));
+    pub fn parse(issuer: &IssuerUrl, body: &[u8]) -> Result<Self, String> {
+        let (bytes, max) = (body.len(), limits::KEYS_BYTES);
+        if bytes > max {
+            return Err(format!(
+                "the keys are {bytes} bytes long, but at most {max} are read"
+            ));
         }
-        let document = json::parse(body).map_err(KeysError::Json)?;
+        let document = json::parse(body);
+        let document = document.map_err(|why| format!("the keys are not valid JSON: {why}"))?;
         let listed = document.get("keys").and_then(Value::as_array);
-        let listed = listed.ok_or(KeysError::NoList)?;
-        if listed.len() > limits::KEYS {
-            return Err(KeysError::TooMany(listed.len()));
+        let listed = listed.ok_or("there is no list named \"keys\"")?;
+        let (count, max) = (listed.len(), limits::KEYS);
+        if count > max {
+            return Err(format!(
+                "there are {count} keys, but at most {max} are read"
+            ));
         }
         let keys: Vec<Jwk> = listed.iter().filter_map(Jwk::parse).collect();
         if keys.is_empty() {
-            return Err(KeysError::NoneUsable(listed.len()));
+            return Err(format!("none of the {count} keys can verify signatures"));
         }
         let issuer = issuer.clone();
         Ok(Self { issuer, keys })

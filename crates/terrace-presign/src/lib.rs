@@ -21,7 +21,7 @@ use terrace_base::mac::{MacKey, hmac};
 use terrace_base::percent;
 use terrace_base::secret::Secret;
 use terrace_base::time::UnixTime;
-use terrace_base::url::{self, Url, UrlError};
+use terrace_base::url::{Url, UrlError};
 
 /// The target of presigned URLs, and the credentials that sign them.
 #[derive(Debug, Clone)]
@@ -54,39 +54,6 @@ pub struct Endpoint {
     scheme: &'static str,
     host: String,
     prefix: String,
-}
-
-/// The reason why a text is not an endpoint. It does not repeat the text, which may contain a password,
-/// because clients may see the error.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum EndpointError {
-    /// The text is longer than a URL may be.
-    #[error("it is {0} bytes long, at most {max} are allowed", max = url::MAX_BYTES)]
-    TooLong(usize),
-    /// The scheme is missing, or neither http nor https.
-    #[error("it must start with https:// or http://")]
-    Scheme,
-    /// The host is missing, or contains something that a host cannot, such as a password.
-    #[error(
-        "\"://\" must be followed by a host and an optional port, without a user name or password"
-    )]
-    Host,
-    /// The path cannot be signed unchanged.
-    #[error(
-        "its path may contain only letters, digits, \"-\", \".\", \"_\", \"~\" and \"/\", without \"..\", and it may not have a query"
-    )]
-    Prefix,
-}
-
-impl From<UrlError> for EndpointError {
-    fn from(error: UrlError) -> Self {
-        match error {
-            UrlError::TooLong(bytes) => Self::TooLong(bytes),
-            UrlError::Scheme(_) => Self::Scheme,
-            UrlError::Host => Self::Host,
-            UrlError::Path => Self::Prefix,
-        }
-    }
 }
 
 /// The HTTP method that a URL is signed for. A URL signed for GET answers HEAD with 403.
@@ -131,12 +98,15 @@ impl Endpoint {
     ///
     /// # Errors
     /// If it is not an http(s) URL with a path that can be signed unchanged.
-    pub fn parse(text: &str) -> Result<Self, EndpointError> {
+    pub fn parse(text: &str) -> Result<Self, UrlError> {
         let url: Url = text.parse()?;
         let path = url.path();
         let is_signed = |b: u8| percent::is_unreserved(b) || b == b'/';
-        if url.query().is_some() || !path.bytes().all(is_signed) {
-            return Err(EndpointError::Prefix);
+        if url.query().is_some() {
+            return Err(UrlError::Query);
+        }
+        if !path.bytes().all(is_signed) {
+            return Err(UrlError::Escape);
         }
         Ok(Self {
             scheme: url.scheme().as_str(),
@@ -400,17 +370,9 @@ mod tests {
             "/cdn-cgi/s3"
         );
         for text in [
-            "",
             "r2.example.com",
-            "ftp://x",
-            "https://",
-            "https://a b",
             "https://x/?q",
             "https://u@x/",
-            "https://:443",
-            "https://]:[",
-            "https://x:99999",
-            "https://2001:db8::1",
             "https://x/a/../b",
             "https://x/%41",
         ] {

@@ -190,7 +190,7 @@ describe("a hostile origin", () => {
   };
 
   for (const [what, location, told] of [
-    ["a cloud's metadata", "https://169.254.169.254/latest/meta-data/", /link-local/],
+    ["a cloud's metadata", "https://169.254.169.254/latest/meta-data/", /public internet/],
     ["this machine", "https://127.0.0.1/", /this machine/],
     ["this machine by its name", "https://localhost/", /this machine/],
     ["this machine in another notation", "https://2130706433/", /this machine/],

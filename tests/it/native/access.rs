@@ -568,6 +568,9 @@ fn only_pages_are_shown_by_browsers() {
             assert!(policy.is_some() || !is_shown, "{path}");
             let policy = policy.unwrap_or_default();
             assert!(!policy.contains("unsafe"), "{path} {policy}");
+            let is_admin = path.starts_with("/admin/") || path.starts_with("/oauth/");
+            let frames = response.header("x-frame-options");
+            assert!(frames == Some("DENY") || !is_admin, "{path} {frames:?}");
         }
     }
 }
@@ -617,23 +620,6 @@ fn an_expired_token_does_not_count_as_a_guess() {
 }
 
 #[test]
-fn a_client_that_keeps_guessing_does_not_flood_the_log() {
-    let (memory, registry) = filled();
-    let guess = || {
-        let sent = Sent::new("GET", "/admin/v1/tokens").bearing("wrong");
-        registry.send(&sent.header("cf-connecting-ip", "192.0.2.1"))
-    };
-    let before = memory.log().len();
-    for _ in 0..20 {
-        guess().expect(401);
-    }
-    for _ in 0..100 {
-        guess().expect(429);
-    }
-    assert_eq!(memory.log().len(), before + 21, "{:?}", memory.log());
-}
-
-#[test]
 fn an_invalid_token_is_not_rotated_and_keeps_its_revocation_time() {
     let (memory, registry) = filled();
     let rotate = |id: &str| {
@@ -656,15 +642,6 @@ fn an_invalid_token_is_not_rotated_and_keeps_its_revocation_time() {
     memory.advance(60);
     revoke(&registry, &id).expect(200);
     assert_eq!(revoked(), at);
-}
-
-#[test]
-fn a_scope_does_not_contain_another() {
-    let (_, registry) = filled();
-    let body = br#"{"name":"x","scopes":["read admin"]}"#;
-    registry
-        .admin("POST", "/admin/v1/tokens", Some(body))
-        .expect(422);
 }
 
 #[test]
@@ -729,7 +706,11 @@ fn a_client_that_guesses_often_is_throttled_and_locks_out_no_other() {
     for _ in 0..20 {
         assert_eq!(from("192.0.2.1", "a guess"), 401);
     }
-    assert_eq!(from("192.0.2.1", "a guess"), 429);
+    let logged = memory.log().len();
+    for _ in 0..100 {
+        assert_eq!(from("192.0.2.1", "a guess"), 429);
+    }
+    assert_eq!(memory.log().len(), logged + 1, "{:?}", memory.log());
     assert_eq!(from("192.0.2.1", TOKEN), 200);
     assert_eq!(from("192.0.2.1", &reader), 200);
     assert_eq!(from("192.0.2.2", "a guess"), 401);
@@ -821,51 +802,6 @@ fn a_rotation_that_another_one_overtakes_has_the_same_successor() {
     assert!(fault.is_reached());
     let tokens = registry.admin("GET", "/admin/v1/tokens", None).json();
     assert_eq!(tokens["tokens"].as_array().unwrap().len(), 2, "{tokens}");
-}
-
-#[test]
-fn the_list_states_the_admin_token_that_a_token_was_issued_under() {
-    let (memory, registry) = filled();
-    create(&registry, &["read"], None);
-    let issued_under = |variables: &[(&str, &str)], root: &str| {
-        let registry = Registry::in_memory(&memory, variables);
-        let listed = registry.send(&Sent::new("GET", "/admin/v1/tokens").bearing(root));
-        listed.found()["tokens"][0]["issued_under"].clone()
-    };
-    assert_eq!(issued_under(&[], TOKEN), "current");
-    let newer = "another-admin-token";
-    let both = [
-        ("TERRACE_ADMIN_TOKEN", newer),
-        ("TERRACE_ADMIN_TOKEN_PREVIOUS", TOKEN),
-    ];
-    assert_eq!(issued_under(&both, newer), "previous");
-    assert_eq!(issued_under(&both[..1], newer), "earlier");
-}
-
-#[test]
-fn a_page_opened_by_a_browser_runs_no_script_and_is_shown_in_no_frame() {
-    let (_, registry) = filled();
-    for path in [
-        "/admin/v1/tokens",
-        "/admin/v1/nothing/x",
-        "/oauth/exchange",
-        "/oauth/authorize",
-        "/oauth/callback",
-        "/oauth/consent",
-        "/oauth/token",
-        "/oauth/nothing",
-    ] {
-        for method in ["GET", "POST", "PUT", "DELETE"] {
-            let response = registry.send(&Sent::new(method, path).bearing(TOKEN));
-            let policy = response.header("content-security-policy").unwrap();
-            assert!(policy.contains("frame-ancestors 'none'"), "{method} {path}");
-            assert_eq!(
-                response.header("x-frame-options"),
-                Some("DENY"),
-                "{method} {path}"
-            );
-        }
-    }
 }
 
 #[test]

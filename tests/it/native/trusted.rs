@@ -9,8 +9,7 @@ use serde_json::{Value, json};
 use terrace_app::host::LogLevel;
 
 use crate::support::issuer::{
-    AUDIENCE, ED25519, GITHUB, Issuers, NOW, OTHER_P256, P256, by, genuine, github, gitlab, rules,
-    with,
+    AUDIENCE, GITHUB, Issuers, NOW, OTHER_P256, P256, by, genuine, github, gitlab, rules, with,
 };
 use crate::support::memory::Memory;
 use crate::support::registry::{Sent, TOKEN};
@@ -194,31 +193,13 @@ fn a_job_may_request_fewer_scopes_and_not_more() {
     let ask = |scope: &str| registry.send(&exchange_with(&job, &[("scope", scope)]));
     let body = ask("publish:infra").found();
     assert_eq!(body["scope"], "publish:infra");
-    let body = ask("read:infra").found();
-    assert_eq!(body["scope"], "read:infra");
     let token = body["access_token"].as_str().unwrap();
-    assert_eq!(publish(&registry, token, "infra"), 403);
-    for scope in ["publish:acme", "read", "admin", "publish:infra admin", "x"] {
-        let refused = ask(scope).expect(400);
-        assert_eq!(error(&refused).0, "invalid_scope", "{scope}");
-    }
-    // The last one is not a valid scope.
-    let log = memory.log();
+    assert_eq!(publish(&registry, token, "acme"), 403);
+    let refused = ask("publish:infra admin").expect(400);
+    assert_eq!(error(&refused).0, "invalid_scope");
     let told = "requested scopes other than those that its rules grant: read:acme publish:infra";
-    assert_eq!(
-        log.iter().filter(|line| line.ends_with(told)).count(),
-        4,
-        "{log:?}"
-    );
-}
-
-#[test]
-fn every_kind_of_key_is_verified() {
-    let (_, registry, _) = trusting();
-    for (signer, algorithm, id) in [(&P256, "ES256", "p256"), (&ED25519, "EdDSA", "ed25519")] {
-        let header = json!({ "alg": algorithm, "kid": id });
-        given(&registry, &by(signer, &header, &github()));
-    }
+    let log = memory.log();
+    assert!(log.last().unwrap().ends_with(told), "{log:?}");
 }
 
 #[test]
@@ -395,37 +376,4 @@ fn credentials_other_than_the_token_of_the_job_are_ignored() {
         let bad = exchange("x").header("authorization", shown);
         assert_eq!(answer(bad), (400, Value::Null));
     }
-}
-
-#[test]
-fn no_issuer_is_asked_if_there_are_no_rules() {
-    let memory = Memory::new();
-    Issuers::connected_to(&memory);
-    let registry = Registry::in_memory(&memory, &[]);
-    let response = registry.send(&exchange(&genuine(&github()))).expect(404);
-    assert!(error(&response).1.contains("TERRACE_TRUSTED_PUBLISHERS"));
-    assert_eq!(fetches(&memory), [""; 0]);
-}
-
-#[test]
-fn a_rule_may_have_an_audience_of_its_own() {
-    let memory = Memory::new();
-    Issuers::connected_to(&memory);
-    let rules = json!([{
-        "scopes": ["publish:acme"],
-        "issuer": GITHUB,
-        "audience": "terrace",
-        "claims": { "repository": "acme/terraform-aws-vpc" },
-    }]);
-    let vars = [("TERRACE_TRUSTED_PUBLISHERS", &*rules.to_string())];
-    let registry = Registry::in_memory(&memory, &vars);
-    registry.send(&exchange(&genuine(&github()))).expect(400);
-    given(
-        &registry,
-        &by(
-            &P256,
-            &json!({ "alg": "ES256", "kid": "p256" }),
-            &with(github(), "aud", "terrace"),
-        ),
-    );
 }

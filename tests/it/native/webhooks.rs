@@ -330,22 +330,31 @@ fn a_list_shows_no_more_of_a_url_than_its_host_and_no_secret() {
 }
 
 #[test]
-fn an_invalid_webhook_is_rejected_with_every_reason_and_without_its_url() {
+fn an_invalid_webhook_is_rejected_with_the_reason_and_without_its_url() {
     let hooked = Hooked::new();
-    for url in [
-        "http://hooks.example.com/s3cret",
-        "https://127.0.0.1/s3cret",
-        "https://localhost/s3cret",
-        "https://user:s3cret@hooks.example.com",
-        "s3cret",
-    ] {
-        let body =
-            json!({ "url": url, "events": ["pubish"], "namespaces": ["a b"], "format": "xml" });
-        let errors = post(&hooked.registry, PATH, &body).expect(422).errors();
-        for reason in ["pubish", "a b", "xml"] {
-            assert!(errors.contains(reason), "{url}: {errors}");
-        }
+    let refused = |body: &Value, reason: &str| {
+        let errors = post(&hooked.registry, PATH, body).expect(422).errors();
+        assert!(errors.contains(reason), "{errors}");
         assert!(!errors.contains("s3cret"), "{errors}");
+    };
+    for (url, reason) in [
+        ("http://hooks.example.com/s3cret", "https://"),
+        ("https://127.0.0.1/s3cret", "127.0.0.1"),
+        ("https://localhost/s3cret", "localhost"),
+        ("https://user:s3cret@hooks.example.com", "URL"),
+        ("s3cret", "URL"),
+    ] {
+        refused(&json!({ "url": url }), reason);
+    }
+    for (name, value, reason) in [
+        ("events", json!(["pubish"]), "pubish"),
+        ("namespaces", json!(["a b"]), "a b"),
+        ("format", json!("xml"), "xml"),
+        ("name", json!("a\nb"), "name"),
+    ] {
+        let mut body = json!({ "url": URL });
+        body[name] = value;
+        refused(&body, reason);
     }
     for path in [format!("{PATH}/x"), format!("{PATH}/X/test")] {
         post(&hooked.registry, &path, &json!({})).expect(400);
@@ -470,16 +479,9 @@ fn a_rule_that_is_added_or_removed_is_an_event_for_the_whole_registry() {
     let added = add_rule(&hooked.registry, "trust", &rule)
         .expect(201)
         .json();
-    // Another administrator adds nothing.
-    let (_, other) = create(&hooked.registry, &["admin"], None);
-    let body = json!({ "kind": "trust", "rule": rule }).to_string();
-    let sent = Sent::new("POST", "/admin/v1/rules")
-        .bearing(&other)
-        .body(body);
-    hooked.registry.send(&sent).expect(200);
-    let log = hooked.registry.admin("GET", "/admin/v1/audit", None).text();
+    // An equal rule is no change.
+    add_rule(&hooked.registry, "trust", &rule).expect(200);
     let path = format!("/admin/v1/rules/{}", added["id"].as_str().unwrap());
-    assert_eq!(log.matches(&format!("makes {path}")).count(), 1, "{log}");
     hooked.registry.admin("DELETE", &path, None).expect(200);
     let sent = hooked.memory.deliveries();
     let events: Vec<(Value, Value)> = sent
@@ -500,27 +502,19 @@ fn a_rule_that_is_added_or_removed_is_an_event_for_the_whole_registry() {
 #[test]
 fn a_second_webhook_for_the_same_receiver_needs_a_name_of_its_own() {
     let hooked = Hooked::new();
-    let add = |members: &Value| {
+    let add = |name: &str, value: Value| {
         let mut body = json!({ "url": URL });
-        body.as_object_mut()
-            .unwrap()
-            .extend(members.as_object().unwrap().clone());
+        body[name] = value;
         post(&hooked.registry, PATH, &body)
     };
-    let first = add(&json!({ "events": ["publish"] })).expect(201).json();
-    let refused = add(&json!({ "events": ["status"] })).expect(409).errors();
+    let first = add("events", json!(["publish"])).expect(201).json();
+    let refused = add("events", json!(["status"])).expect(409).errors();
     assert!(refused.contains(first["id"].as_str().unwrap()), "{refused}");
     assert!(!refused.contains("s3cret"), "{refused}");
-    add(&json!({ "namespaces": ["acme"] })).expect(201);
-    let named = add(&json!({ "name": "alerts" })).expect(201).json();
+    add("namespaces", json!(["acme"])).expect(201);
+    let named = add("name", json!("alerts")).expect(201).json();
     assert_eq!(named["name"], "alerts");
-    assert!(
-        add(&json!({ "name": "alerts" }))
-            .expect(409)
-            .errors()
-            .contains("(alerts)")
-    );
-    add(&json!({ "name": "a\nb" })).expect(422);
+    add("name", json!("alerts")).refuses(409, "(alerts)");
 }
 
 #[test]
@@ -558,10 +552,7 @@ fn a_webhook_for_namespaces_that_is_sent_nothing_is_refused_with_its_events() {
         let body = json!({ "url": URL, "namespaces": ["acme"], "events": events }).to_string();
         hooked.registry.admin("POST", PATH, Some(body.as_bytes()))
     };
-    add(&json!(["token", "rule"])).refuses(
-        422,
-        "a webhook for acme is sent no events of the kinds token and rule",
-    );
+    add(&json!(["token", "rule"])).refuses(422, "have no namespace");
     add(&json!(["token", "erase"])).expect(201);
 }
 

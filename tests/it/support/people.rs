@@ -224,7 +224,12 @@ impl People {
 
     /// Opens the authorization URL with these valid parameters.
     pub fn begin_with(&self, parts: &[(&str, String)]) -> (String, String) {
-        let response = self.open(parts).expect(303);
+        self.begun(&self.open(parts))
+    }
+
+    /// Returns the browser's cookie, and the `state` at the provider.
+    fn begun(&self, response: &Response) -> (String, String) {
+        let response = response.clone().expect(303);
         let location = response.header("location").unwrap();
         let url = Url::parse(location).unwrap();
         *self.provider.asked.borrow_mut() = url.query_pairs().into_owned().collect();
@@ -243,13 +248,7 @@ impl People {
     /// Opens `/sign-in` for a page. Returns the browser's cookie, and the `state` at the provider.
     pub fn begin_for(&self, to: &str) -> (String, String) {
         let target = format!("/sign-in?{}", encoded(&[("to", to)]));
-        let response = self.registry.get(&target).expect(303);
-        let location = response.header("location").unwrap();
-        let url = Url::parse(location).unwrap();
-        *self.provider.asked.borrow_mut() = url.query_pairs().into_owned().collect();
-        let cookie = response.header("set-cookie").unwrap();
-        let pair = cookie.split(';').next().unwrap().to_owned();
-        (pair, parameter(location, "state").unwrap())
+        self.begun(&self.registry.get(&target))
     }
 
     /// Signs a browser in for a page. Returns the answer to its return from the provider.

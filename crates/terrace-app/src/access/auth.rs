@@ -267,14 +267,8 @@ pub(crate) async fn counts<P: Host, R: Request>(
 /// Returns whether a token is revoked. Reads nothing while the isolate's cache is usable.
 async fn is_revoked<P: Host>(ctx: &Context<'_, P>, token: TokenId) -> Result<bool, Failure> {
     let now = ctx.host.clock().now();
-    match ctx.host.cache().revocation(token, now) {
-        Cached::Fresh(is_revoked) => Ok(is_revoked),
-        Cached::Stale(is_revoked) => {
-            ctx.defer(Task::ReadRevocations);
-            Ok(is_revoked)
-        }
-        Cached::Miss => Ok(read_revocations(ctx).await?.include(token, now)),
-    }
+    let cached = ctx.host.cache().revocation(token, now);
+    decided(ctx, cached, |all| all.include(token, now)).await
 }
 
 /// Returns whether a digest may have been erased. Reads nothing while the isolate's cache is usable.
@@ -283,13 +277,23 @@ pub(crate) async fn may_have_erased<P: Host>(
     digest: Digest,
 ) -> Result<bool, Failure> {
     let now = ctx.host.clock().now();
-    match ctx.host.cache().erasure(digest, now) {
-        Cached::Fresh(may_have_erased) => Ok(may_have_erased),
-        Cached::Stale(may_have_erased) => {
+    let cached = ctx.host.cache().erasure(digest, now);
+    decided(ctx, cached, |all| all.may_have_erased(digest)).await
+}
+
+/// Returns what the cache knows, or else the revocations.
+async fn decided<P: Host>(
+    ctx: &Context<'_, P>,
+    cached: Cached<bool>,
+    by: impl FnOnce(&Revocations) -> bool,
+) -> Result<bool, Failure> {
+    match cached {
+        Cached::Fresh(known) => Ok(known),
+        Cached::Stale(known) => {
             ctx.defer(Task::ReadRevocations);
-            Ok(may_have_erased)
+            Ok(known)
         }
-        Cached::Miss => Ok(read_revocations(ctx).await?.may_have_erased(digest)),
+        Cached::Miss => Ok(by(&read_revocations(ctx).await?)),
     }
 }
 

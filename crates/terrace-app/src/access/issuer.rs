@@ -209,7 +209,7 @@ async fn discovery<P: Host>(
     let body = read_from(ctx, issuer, &url, limits::DISCOVERY_BYTES).await?;
     Discovery::parse(issuer, &body).map_err(|error| IssuerError {
         // A page for maintenance is no JSON.
-        is_permanent: !matches!(error, DiscoveryError::Json(_) | DiscoveryError::TooLong(_)),
+        is_permanent: matches!(error, DiscoveryError::Misfit(_)),
         ..failed(issuer, error)
     })
 }

@@ -1,5 +1,6 @@
 //! `/sign-in` and `/sign-out`: the session of a browser, for the pages of a registry in which reads are guarded.
 
+use terrace_base::url::authority;
 use terrace_core::api::route::{HandledRoute, PageRoute, Route};
 use terrace_core::auth::access::Session;
 use terrace_core::auth::login::{ReturnPath, SignInPurpose, sign_in_url, signed_out_page};
@@ -10,7 +11,7 @@ use terrace_core::http::reply::Reply;
 use crate::context::Context;
 use crate::host::{Host, Request};
 use crate::outcome::{Call, Handled};
-use crate::sign_in::shared::{configured, host_of, is_from_own_page, or_page};
+use crate::sign_in::shared::{configured, is_from_own_page, or_page};
 use crate::sign_in::start::send_to_provider;
 
 /// Sends a browser to the provider, from which it returns to the page in the parameter `to`.
@@ -59,7 +60,7 @@ pub(crate) fn signed_out<P: Host, R: Request>(
 ) -> Handled<P::Stream> {
     let cookies = request.header("cookie").unwrap_or_default();
     let reply = match ctx.config.access.guards_all_reads() && !Session::is_in(&cookies) {
-        true => signed_out_page(host_of(request.origin())),
+        true => signed_out_page(authority(request.origin())),
         false => Reply::redirect(ReturnPath::default().to_string()),
     };
     Ok(reply.into())

@@ -1,8 +1,8 @@
 //! The documents of OAuth clients.
 
+use terrace_core::auth::access::TokenName;
 use terrace_core::auth::login::{
-    CLIENT_DOCUMENT_BYTES, ClientDocument, ClientId, ClientName, Login, LoopbackRedirect,
-    SignInError,
+    CLIENT_DOCUMENT_BYTES, ClientDocument, ClientId, Login, LoopbackRedirect, SignInError,
 };
 
 use crate::context::Context;
@@ -17,14 +17,14 @@ pub(crate) async fn name<P: Host>(
     login: &Login,
     id: &ClientId,
     redirect: &LoopbackRedirect,
-) -> Result<ClientName, SignInError> {
-    let failed = |why: String| {
+) -> Result<TokenName, SignInError> {
+    let failed = |why: String, shown: &str| {
         log::write(ctx, &format!("the document of the client {id}: {why}"));
-        SignInError::NoDocument
+        SignInError::Document(shown.to_owned())
     };
     // The setting may have changed since the sign-in began.
     let host = login.host_of(id);
-    let host = host.ok_or_else(|| failed("its host is no longer named".to_owned()))?;
+    let host = host.ok_or_else(|| failed("its host is no longer named".to_owned(), NO_DOCUMENT))?;
     let inquiry = IdentityProviderRequest {
         url: id.to_string(),
         form: None,
@@ -33,12 +33,13 @@ pub(crate) async fn name<P: Host>(
     };
     let upstream = ctx.host.upstream();
     let answer = upstream.inquire(&inquiry, &host.guard(), SECONDS).await;
-    let answer = answer.map_err(|error| failed(error.to_string()))?;
+    let answer = answer.map_err(|error| failed(error.to_string(), NO_DOCUMENT))?;
     let content_type = answer.content_type.as_deref();
     let document = ClientDocument::parse(answer.status, content_type, &answer.body);
     let name = document.and_then(|document| document.allow(id, redirect));
-    name.map_err(|fault| {
-        failed(fault.to_string());
-        SignInError::Document(Box::new(fault))
-    })
+    name.map_err(|why| failed(why.clone(), &format!("is not accepted: {why}")))
 }
+
+/// What a person is told about a document that cannot be fetched.
+pub(crate) const NO_DOCUMENT: &str =
+    "cannot be fetched: the log of this registry states the reason";

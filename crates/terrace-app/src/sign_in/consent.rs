@@ -10,6 +10,7 @@ use terrace_core::http::reply::Reply;
 use crate::context::Context;
 use crate::host::{Clock as _, Host, Request};
 use crate::outcome::Handled;
+use crate::sign_in::clients::NO_DOCUMENT;
 use crate::sign_in::log;
 use crate::sign_in::shared::{check_browser, configured, form_body, is_from_own_page, or_page};
 
@@ -94,7 +95,7 @@ fn check_client<P: Host>(
                 ctx,
                 &format!("the client {id}: its host is no longer named"),
             );
-            Err(SignInError::NoDocument)
+            Err(SignInError::Document(NO_DOCUMENT.to_owned()))
         }
         Client::Application { .. } | Client::Terminal => Ok(()),
     }

@@ -1,10 +1,11 @@
 //! Parts shared by the steps of signing in.
 
-use terrace_core::auth::access::{Scopes, Session};
+use terrace_base::url::authority;
+use terrace_core::auth::access::{Scopes, Session, TokenName};
 use terrace_core::auth::login::{
-    BrowserSession, CALLBACK_PATH, Client, ClientName, Consent, LOGIN_FORM_BYTES, Login,
-    PendingToken, Person, RedemptionError, ReturnPath, SIGN_IN_SECONDS, SessionBinding,
-    SignInError, SignInPurpose, SignInState, consent_page,
+    BrowserSession, CALLBACK_PATH, Client, Consent, LOGIN_FORM_BYTES, Login, PendingToken, Person,
+    RedemptionError, ReturnPath, SIGN_IN_SECONDS, SessionBinding, SignInError, SignInPurpose,
+    SignInState, consent_page,
 };
 use terrace_core::http::problem::Problem;
 use terrace_core::http::reply::Reply;
@@ -61,7 +62,7 @@ pub(crate) async fn conclude<P: Host, R: Request>(
     let person = Person::of(claims);
     let stored = rules::current(ctx).await.map_err(|failure| {
         ctx.report(failure);
-        SignInError::Unavailable
+        SignInError::Unreachable
     })?;
     let granted = login
         .rules
@@ -108,12 +109,12 @@ fn ask_consent<P: Host, R: Request>(
     login: &Login,
     request: &R,
     consent: &Consent,
-    name: Option<&ClientName>,
+    name: Option<&TokenName>,
 ) -> Reply<P::Stream> {
     let now = ctx.host.clock().now();
     let sealed = login.seal_keys.seal(consent, now.plus(SIGN_IN_SECONDS));
     let expires = now.plus(u32::try_from(login.lifetime).unwrap_or(u32::MAX));
-    let host = host_of(request.origin());
+    let host = authority(request.origin());
     consent_page(consent, name, &sealed, host, expires)
 }
 
@@ -128,7 +129,7 @@ fn begin_session<P: Host>(
 ) -> Result<Reply<P::Stream>, SignInError> {
     let Person { name, account } = person;
     let session = Session::new(name, account, scopes);
-    let (name, account) = (session.name(), session.account());
+    let (name, account) = (&session.name, &session.account);
     let now = ctx.host.clock().now();
     let begun = login.session_keys.begin(&session, now, login.lifetime);
     let cookie = begun.map_err(|error| {
@@ -180,9 +181,4 @@ pub(crate) async fn form_body<R: Request>(request: &mut R) -> Option<String> {
 
 pub(crate) fn callback_of<R: Request>(request: &R) -> String {
     format!("{}{CALLBACK_PATH}", request.origin())
-}
-
-/// Returns the registry's host, as shown to people.
-pub(crate) fn host_of(origin: &str) -> &str {
-    origin.split_once("://").map_or(origin, |(_, host)| host)
 }

@@ -24,33 +24,23 @@ pub(crate) async fn token<P: Host, R: Request>(
     let Some(body) = form_body(&mut request).await else {
         return Err(Problem::TooLarge(LOGIN_FORM_BYTES).into());
     };
-    match redeem(ctx, login, body.as_bytes()).await {
-        Redeemed::Token(token, entry) => Ok(Outcome::new(token.reply(), entry)),
-        Redeemed::Refused(fault, entry) => {
-            let reply = refuse(ctx, fault).await;
-            Ok(Outcome::new(reply, entry))
-        }
-    }
+    let (redeemed, entry) = redeem(ctx, login, body.as_bytes()).await;
+    let reply = match redeemed {
+        Ok(token) => token.reply(),
+        Err(fault) => refuse(ctx, fault).await,
+    };
+    Ok(Outcome::new(reply, entry))
 }
 
-/// The result of redeeming a code.
-enum Redeemed {
-    /// The token, and its audit entry.
-    Token(LoginToken, AuditDetails),
-    /// The error, and the audit entry of the attempt.
-    Refused(RedemptionError, AuditDetails),
-}
-
-impl From<RedemptionError> for Redeemed {
-    fn from(fault: RedemptionError) -> Self {
-        Self::Refused(fault, AuditDetails::None)
-    }
-}
-
-async fn redeem<P: Host>(ctx: &Context<'_, P>, login: &Login, body: &[u8]) -> Redeemed {
+/// Returns the token for a code, with the audit entry of the attempt.
+async fn redeem<P: Host>(
+    ctx: &Context<'_, P>,
+    login: &Login,
+    body: &[u8],
+) -> (Result<LoginToken, RedemptionError>, AuditDetails) {
     let (token, resource) = match allowed(ctx, login, body) {
         Ok(allowed) => allowed,
-        Err(fault) => return fault.into(),
+        Err(fault) => return (Err(fault), AuditDetails::None),
     };
     let (id, scopes) = (token.id, token.scopes.clone());
     // The body contains a code that grants access, so the entry does not even contain its hash.
@@ -77,17 +67,18 @@ async fn redeem<P: Host>(ctx: &Context<'_, P>, login: &Login, body: &[u8]) -> Re
             } else {
                 AuditDetails::None
             };
-            return Redeemed::Refused(RedemptionError::Unavailable, entry);
+            return (Err(RedemptionError::Unavailable), entry);
         }
     };
     let Some(text) = text else {
         let line = format!("token {id} is revoked: its code was used twice");
         log::write(ctx, &line);
-        return Redeemed::Refused(RedemptionError::Used, entry);
+        return (Err(RedemptionError::Used), entry);
     };
     log::write(ctx, &made);
     let scopes = is_of_application.then_some(&scopes);
-    Redeemed::Token(LoginToken::new(text, login.lifetime, scopes), entry)
+    let token = LoginToken::new(text, login.lifetime, scopes);
+    (Ok(token), entry)
 }
 
 /// Returns the token that a person allowed for the bearer of a code, and the only resource that it is for, if it is that of

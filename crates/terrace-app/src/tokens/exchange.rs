@@ -5,7 +5,7 @@ use terrace_core::auth::exchange::{
 };
 use terrace_core::auth::oidc::{Grant, GrantError, TrustedPublishers};
 use terrace_core::http::reply::Reply;
-use terrace_jose::{IssuerKeys, Quoted, TokenError, UnverifiedToken};
+use terrace_jose::{IssuerKeys, Quoted, UnverifiedToken};
 
 use crate::access::issuer::KeysAt;
 use crate::access::{auth, issuer, rules};
@@ -13,32 +13,6 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::host::{Clock as _, Host, LogLevel, Request};
 use crate::outcome::Handled;
-
-/// The reason why a job's token grants nothing.
-enum JobTokenError {
-    /// The token is not trusted.
-    Rejected(GrantError),
-    /// The token cannot be verified, because its issuer is unavailable.
-    Unverifiable(Failure),
-}
-
-impl From<TokenError> for JobTokenError {
-    fn from(error: TokenError) -> Self {
-        Self::Rejected(error.into())
-    }
-}
-
-impl From<GrantError> for JobTokenError {
-    fn from(error: GrantError) -> Self {
-        Self::Rejected(error)
-    }
-}
-
-impl From<Failure> for JobTokenError {
-    fn from(failure: Failure) -> Self {
-        Self::Unverifiable(failure)
-    }
-}
 
 /// Exchanges the OpenID token of a CI job for a token of this registry.
 pub(crate) async fn exchange<P: Host, R: Request>(
@@ -63,13 +37,22 @@ async fn exchanged<P: Host, R: Request>(
         Ok(token) => token.claimed_issuer(),
         Err(_) => "",
     });
+    let (method, path, address) = (request.method(), request.path(), &ctx.client_address);
+    let line = format!("access: {method} {path:?} from {address:?}: a job of {issuer}");
     let granted = match unverified {
         Ok(token) => granted(ctx, &publishers, &token, request.origin()).await,
-        Err(refusal) => Err(refusal.into()),
+        Err(refusal) => Ok(Err(refusal.into())),
     };
+    let granted = granted.map_err(|failure| {
+        match failure {
+            Failure::Origin(what) => ctx.host.log(&format!("{line} cannot be verified: {what}")),
+            failure => drop(ctx.report(failure)),
+        }
+        ExchangeError::Unavailable
+    })?;
     let Grant { claims, granted } = match granted {
         Ok(grant) => grant,
-        Err(error) => return Err(deny(ctx, error, &issuer, request).await),
+        Err(refusal) => return Err(deny(ctx, &refusal, &line).await),
     };
     let job = Quoted::text(claims.subject());
     if let Some(note) = granted.note() {
@@ -85,7 +68,7 @@ async fn exchanged<P: Host, R: Request>(
     let token = token_for(&claims, scopes, ctx.host.random(), now);
     let token = match token {
         Ok(token) => token,
-        Err(refusal) => return Err(deny(ctx, refusal.into(), &issuer, request).await),
+        Err(refusal) => return Err(deny(ctx, &refusal.into(), &line).await),
     };
     let (id, scopes) = (token.id, &token.scopes);
     let line = format!("access: token {id} issued to {job} of {issuer} for {scopes}");
@@ -119,49 +102,34 @@ async fn exchange_request<R: Request>(request: &mut R) -> Result<ExchangeRequest
 
 /// Returns the grant that the rules make for a token. Keys are fetched only from issuers that a rule names.
 /// They are fetched again only for an unknown key, and not often.
+///
+/// # Errors
+/// If the issuer is unavailable. The inner error is the reason why nothing is granted.
 async fn granted<P: Host>(
     ctx: &Context<'_, P>,
     publishers: &TrustedPublishers,
     token: &UnverifiedToken<'_>,
     origin: &str,
-) -> Result<Grant, JobTokenError> {
-    let issuer = publishers.issuer_of(token)?;
+) -> Result<Result<Grant, GrantError>, Failure> {
+    let issuer = match publishers.issuer_of(token) {
+        Ok(issuer) => issuer,
+        Err(refusal) => return Ok(Err(refusal.into())),
+    };
     let verify = |keys: &IssuerKeys| {
         let now = ctx.host.clock().now();
         publishers.verify(token, keys, origin, now)
     };
     let verified = issuer::verified(ctx, issuer, KeysAt::Discovery, verify).await;
-    let claims = verified.map_err(Failure::from)??;
-    Ok(publishers.grant(claims, origin)?)
+    let verified = verified?.map_err(GrantError::from);
+    Ok(verified.and_then(|claims| publishers.grant(claims, origin)))
 }
 
 /// Logs the reason for denying a job's request. The job does not receive it: a client that probes the rules
 /// must not learn how close it is.
-async fn deny<P: Host, R: Request>(
-    ctx: &Context<'_, P>,
-    error: JobTokenError,
-    issuer: &Quoted,
-    request: &R,
-) -> ExchangeError {
-    let address = &ctx.client_address;
-    let (method, path) = (request.method(), request.path());
-    let context = format!("access: {method} {path:?} from {address:?}: a job of {issuer}");
-    match error {
-        JobTokenError::Rejected(refusal) => {
-            if auth::is_one_guess_too_many(ctx).await {
-                return ExchangeError::TooMany;
-            }
-            ctx.host.log(&format!("{context} is denied: {refusal}"));
-            ExchangeError::Untrusted
-        }
-        JobTokenError::Unverifiable(Failure::Origin(what)) => {
-            ctx.host
-                .log(&format!("{context} cannot be verified: {what}"));
-            ExchangeError::Unavailable
-        }
-        JobTokenError::Unverifiable(failure) => {
-            ctx.report(failure);
-            ExchangeError::Unavailable
-        }
+async fn deny<P: Host>(ctx: &Context<'_, P>, refusal: &GrantError, line: &str) -> ExchangeError {
+    if auth::is_one_guess_too_many(ctx).await {
+        return ExchangeError::TooMany;
     }
+    ctx.host.log(&format!("{line} is denied: {refusal}"));
+    ExchangeError::Untrusted
 }

@@ -31,57 +31,53 @@ pub(crate) async fn add<P: Host>(
     (kind, rule): (RuleKind, &StoredRule),
     reused_key: &dyn Fn() -> Problem,
 ) -> Result<Added, Failure> {
+    let is_equal = |it: &RuleDocument| it.kind == kind && it.rule == rule.text();
     let mut active = rules::all(ctx).await?;
-    let is_equal = |(_, it): &(RuleId, RuleDocument)| it.kind == kind && it.rule == rule.text();
-    if active.iter().any(|known| known.0 == id && !is_equal(known)) {
-        return Err(reused_key().into());
-    }
-    if let Some(place) = active.iter().position(is_equal) {
-        let (known, document) = active.swap_remove(place);
-        publish(ctx).await?;
-        return Ok(Added {
-            id: known,
-            document,
-            is_new: known == id,
-        });
-    }
-    ensure_room(active.len(), caller)?;
-    let document = RuleDocument {
-        kind,
-        rule: rule.text().to_owned(),
-        created: ctx.host.clock().now(),
-        by: caller.name(),
-        removed: None,
+    let (added, document) = match active.iter().position(|(_, it)| is_equal(it)) {
+        Some(place) => active.swap_remove(place),
+        None => {
+            ensure_room(active.len(), caller)?;
+            let document = RuleDocument {
+                kind,
+                rule: rule.text().to_owned(),
+                created: ctx.host.clock().now(),
+                by: caller.name(),
+                removed: None,
+            };
+            let document = match write(ctx, id, &document, Condition::Absent).await? {
+                true => document,
+                false => added_before(ctx, id, is_equal, reused_key).await?,
+            };
+            (id, document)
+        }
     };
-    if write(ctx, id, &document, Condition::Absent).await? {
-        publish(ctx).await?;
-        return Ok(Added {
-            id,
-            document,
-            is_new: true,
-        });
-    }
-    // Another attempt of the same request has added it since the active rules were listed, or earlier.
-    let known: Option<RuleDocument> = documents::read(ctx, &FactKey::Rule(id)).await?;
-    if known
-        .as_ref()
-        .is_some_and(|it| it.kind != kind || it.rule != rule.text())
-    {
-        return Err(reused_key().into());
-    }
-    let document = known.filter(RuleDocument::is_active).ok_or_else(|| {
-        let message = format!(
-            "an earlier attempt of this request added rule {id}, which was removed since: add it again with another \
-             Idempotency-Key"
-        );
-        Problem::Conflict(vec![message])
-    })?;
     publish(ctx).await?;
     Ok(Added {
-        id,
+        is_new: added == id,
+        id: added,
         document,
-        is_new: true,
     })
+}
+
+/// Returns the rule that an earlier attempt of the same request added.
+async fn added_before<P: Host>(
+    ctx: &Context<'_, P>,
+    id: RuleId,
+    is_equal: impl Fn(&RuleDocument) -> bool,
+    reused_key: &dyn Fn() -> Problem,
+) -> Result<RuleDocument, Failure> {
+    let known: Option<RuleDocument> = documents::read(ctx, &FactKey::Rule(id)).await?;
+    match known {
+        Some(known) if !is_equal(&known) => Err(reused_key().into()),
+        Some(known) if known.is_active() => Ok(known),
+        _ => {
+            let message = format!(
+                "an earlier attempt of this request added rule {id}, which was removed since: add it again with another \
+                 Idempotency-Key"
+            );
+            Err(Problem::Conflict(vec![message]).into())
+        }
+    }
 }
 
 /// Checks that a caller may store a further rule.

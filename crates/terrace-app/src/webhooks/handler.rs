@@ -1,5 +1,7 @@
 //! Adds, lists, tests and removes webhooks.
 
+use std::str::FromStr;
+
 use futures_util::future::join_all;
 use terrace_base::url::HttpsUrl;
 use terrace_core::api::admin::{WebhookAnswer, WebhookBody, WebhookTestAnswer, WebhooksAnswer};
@@ -8,7 +10,7 @@ use terrace_core::limits;
 use terrace_core::maintenance::webhook_event::Event;
 use terrace_core::model::owner::OwnerPattern;
 use terrace_core::model::webhook_id::WebhookId;
-use terrace_core::model::webhook_name::{WebhookName, WebhookNameError};
+use terrace_core::model::webhook_name::WebhookName;
 use terrace_core::storage::key::FactKey;
 use terrace_core::storage::webhook::{EventKind, Webhook, WebhookFormat, WebhookState};
 
@@ -28,7 +30,7 @@ pub(crate) async fn add<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P:
         events,
         namespaces,
         format,
-    } = Receiver::parse(&body).map_err(Problem::Invalid)?;
+    } = Receiver::parse(&body).map_err(|reason| Problem::Invalid(vec![reason]))?;
     let webhook = Webhook::new(
         WebhookId::new(call.id_of_created(ctx.host.random())),
         url,
@@ -163,70 +165,52 @@ struct Receiver {
 }
 
 impl Receiver {
-    /// Returns all reasons against an invalid body. None repeats the URL, which may be a secret.
-    fn parse(body: &WebhookBody) -> Result<Self, Vec<String>> {
-        let mut errors = Vec::new();
+    /// Returns the reason against an invalid body, which does not repeat the URL: it may be a secret.
+    fn parse(body: &WebhookBody) -> Result<Self, String> {
         let url = body.url.parse::<HttpsUrl>();
-        let url = url.map_err(|error| errors.push(format!("the URL is invalid: {error}")));
-        let url = url.ok();
-        let name = body.name.as_ref().map(|name| name.parse()).transpose();
-        let name = name.map_err(|error: WebhookNameError| errors.push(error.to_string()));
-        let mut parsed = |text: &String| {
-            let parsed = text.parse::<EventKind>();
-            parsed.map_err(|error| errors.push(error.to_string())).ok()
-        };
-        let mut events: Vec<EventKind> = Vec::new();
-        for event in body.events.iter().filter_map(&mut parsed) {
-            if !events.contains(&event) {
-                events.push(event);
-            }
-        }
+        let url = url.map_err(|error| format!("the URL is invalid: {error}"))?;
+        let mut events: Vec<EventKind> = all(&body.events)?;
         if events.is_empty() {
             events.extend(EventKind::DEFAULT);
         }
-        if body.namespaces.len() > limits::WEBHOOK_NAMESPACES {
-            errors.push(format!(
-                "namespaces has {} entries: at most {} are allowed",
-                body.namespaces.len(),
-                limits::WEBHOOK_NAMESPACES
+        let (count, max) = (body.namespaces.len(), limits::WEBHOOK_NAMESPACES);
+        if count > max {
+            return Err(format!(
+                "namespaces has {count} entries: at most {max} are allowed"
             ));
         }
-        let mut namespaces = Vec::new();
-        for text in body.namespaces.iter().take(limits::WEBHOOK_NAMESPACES) {
-            match text.parse() {
-                Ok(namespace) => namespaces.push(namespace),
-                Err(error) => errors.push(format!("{error}")),
-            }
-        }
+        let namespaces = all(&body.namespaces)?;
         if !namespaces.is_empty() && !events.iter().any(|event| event.has_namespace()) {
-            errors.push(never_sent(&events, &namespaces));
+            let reason = "the events of token and rule have no namespace, so none would be sent: leave out the namespaces, or \
+                          add publish, status, key or erase";
+            return Err(reason.to_owned());
         }
-        let format = body.format.as_deref().unwrap_or("json").parse();
-        let format = format.map_err(|error| errors.push(format!("{error}"))).ok();
-        match (url, name, format) {
-            (Some(url), Ok(name), Some(format)) if errors.is_empty() => Ok(Self {
-                name,
-                url,
-                events,
-                namespaces,
-                format,
-            }),
-            _ => Err(errors),
-        }
+        Ok(Self {
+            name: all(&body.name)?.pop(),
+            url,
+            events,
+            namespaces,
+            format: text(body.format.as_deref().unwrap_or("json"))?,
+        })
     }
 }
 
-/// Returns why a webhook for namespaces is refused if none of its events is ever about one.
-fn never_sent(events: &[EventKind], namespaces: &[OwnerPattern]) -> String {
-    let names = events.iter().map(ToString::to_string);
-    let names: Vec<String> = names.collect();
-    let namespaces: Vec<String> = namespaces.iter().map(ToString::to_string).collect();
-    format!(
-        "a webhook for {} is sent no events of the kinds {}, which have no namespace: leave out the namespaces, or add \
-         publish, status, key or erase",
-        namespaces.join(", "),
-        names.join(" and ")
-    )
+/// Parses texts, and drops those that occur again.
+fn all<'t, T: FromStr<Err: ToString> + PartialEq>(
+    texts: impl IntoIterator<Item = &'t String>,
+) -> Result<Vec<T>, String> {
+    let mut parsed = Vec::new();
+    for one in texts {
+        let one = text(one)?;
+        if !parsed.contains(&one) {
+            parsed.push(one);
+        }
+    }
+    Ok(parsed)
+}
+
+fn text<T: FromStr<Err: ToString>>(text: &str) -> Result<T, String> {
+    text.parse().map_err(|error: T::Err| error.to_string())
 }
 
 async fn find<P: Host>(ctx: &Context<'_, P>, id: WebhookId) -> Result<Webhook, Failure> {

@@ -6,6 +6,7 @@
 
 mod client_token;
 mod document;
+mod keys;
 mod revocation;
 mod scope;
 mod seal;
@@ -19,7 +20,7 @@ pub use client_token::{CLIENT_TOKEN_PREFIX, ClientToken, ClientTokenKeys, Resour
 pub use document::{SIGN_IN, TokenDocument};
 pub use revocation::{RevocationDocument, Revocations};
 pub use scope::{Scope, ScopeError, Scopes};
-pub use seal::{SealError, SealKey, SealKeys, Sealable};
+pub use seal::{SealError, SealKeys, Sealable};
 pub use session::{SESSION_PREFIX, Session, SessionKeys, SessionSizeError};
 pub use throttle::{Throttle, network};
 pub use token::{
@@ -186,14 +187,12 @@ impl Access {
 
     /// Returns the seal keys for the state of sign-ins; `None` without an admin token.
     pub fn seal_keys(&self) -> Option<SealKeys> {
-        let roots = self.roots.as_ref()?;
-        Some(SealKeys::new(&roots.newest, roots.previous.as_ref()))
+        self.derived(SealKeys::new)
     }
 
     /// Returns the keys for the sessions of browsers; `None` without an admin token.
     pub fn session_keys(&self) -> Option<SessionKeys> {
-        let roots = self.roots.as_ref()?;
-        Some(SessionKeys::new(&roots.newest, roots.previous.as_ref()))
+        self.derived(SessionKeys::new)
     }
 
     /// Returns the keys that issue the tokens of OAuth clients; `None` without an admin token.
@@ -203,8 +202,12 @@ impl Access {
 
     /// Returns the keys that the secrets of webhooks are derived from; `None` without an admin token.
     pub fn webhook_keys(&self) -> Option<WebhookKeys> {
+        self.derived(WebhookKeys::new)
+    }
+
+    fn derived<K>(&self, new: fn(&Secret, Option<&Secret>) -> K) -> Option<K> {
         let roots = self.roots.as_ref()?;
-        Some(WebhookKeys::new(&roots.newest, roots.previous.as_ref()))
+        Some(new(&roots.newest, roots.previous.as_ref()))
     }
 
     /// Identifies the caller from the `Authorization` header. Without an admin token, the header is ignored.
@@ -278,8 +281,8 @@ impl Access {
             Caller::Anonymous => return None,
             Caller::Root(_) => return Some(self.audited_name(caller)),
             Caller::Bearer(token) => token.name.to_string(),
-            Caller::Browser(session) => session.name().to_string(),
-            Caller::Client(token) => token.name().to_string(),
+            Caller::Browser(session) => session.name.to_string(),
+            Caller::Client(token) => token.name.to_string(),
         };
         // A name that looks like that of the admin token has its ID with it.
         match name.starts_with("root") {
@@ -357,7 +360,7 @@ impl Caller {
     /// Returns whether the caller, or the person whose browser it is, may publish for any owner.
     pub fn may_publish_any(&self) -> bool {
         match self {
-            Self::Browser(session) => session.is_of_publisher(),
+            Self::Browser(session) => session.is_of_publisher,
             _ => self.acts(Scopes::allow_publishing_any),
         }
     }
@@ -385,8 +388,8 @@ impl Caller {
     pub fn token(&self) -> Option<TokenId> {
         match self {
             Self::Bearer(token) => Some(token.id),
-            Self::Client(token) => Some(token.id()),
-            Self::Browser(session) => session.token(),
+            Self::Client(token) => Some(token.id),
+            Self::Browser(session) => session.token,
             Self::Anonymous | Self::Root(_) => None,
         }
     }
@@ -394,7 +397,7 @@ impl Caller {
     /// Returns the name of the person whose browser the caller is; `None` for every other caller.
     pub fn signed_in(&self) -> Option<&TokenName> {
         match self {
-            Self::Browser(session) => Some(session.name()),
+            Self::Browser(session) => Some(&session.name),
             Self::Anonymous | Self::Root(_) | Self::Bearer(_) | Self::Client(_) => None,
         }
     }
@@ -402,7 +405,7 @@ impl Caller {
     /// Returns whether the caller is the browser of an administrator, which may do no more than other browsers.
     pub fn is_admin_in_browser(&self) -> bool {
         match self {
-            Self::Browser(session) => session.is_of_admin(),
+            Self::Browser(session) => session.is_of_admin,
             Self::Anonymous | Self::Root(_) | Self::Bearer(_) | Self::Client(_) => false,
         }
     }
@@ -422,9 +425,9 @@ impl Caller {
             Self::Root(_) => "root".to_owned(),
             Self::Bearer(token) => format!("token {} ({})", token.id, token.name),
             Self::Browser(session) => {
-                format!("browser of {} ({})", session.name(), session.account())
+                format!("browser of {} ({})", session.name, session.account)
             }
-            Self::Client(token) => format!("MCP token {} ({})", token.id(), token.name()),
+            Self::Client(token) => format!("MCP token {} ({})", token.id, token.name),
         }
     }
 }

@@ -206,7 +206,6 @@ pub fn answer<S>(token: &Token, written: &str, now: UnixTime) -> Reply<S> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::auth::access::Scope;
 
     const ORIGIN: &str = "https://registry.example.com";
     const TYPE: Option<&str> = Some("Application/X-WWW-Form-Urlencoded; charset=UTF-8");
@@ -304,16 +303,5 @@ mod tests {
         }
         let unknown = parse(&body(&format!("{OF_JWT}&scope=write")));
         assert!(matches!(unknown, Err(ExchangeError::Scope(_))));
-    }
-
-    #[test]
-    fn the_scope_for_everything_covers_all_others() {
-        let all: Scopes = "admin".parse().unwrap();
-        for scope in ["admin", "read", "read:acme", "publish:acme"] {
-            assert!(all.cover(&scope.parse::<Scope>().unwrap()), "{scope}");
-        }
-        let reading: Scopes = "read".parse().unwrap();
-        assert!(reading.cover(&"read:acme".parse().unwrap()));
-        assert!(!reading.cover(&"publish:acme".parse().unwrap()));
     }
 }

@@ -52,17 +52,14 @@ mod sealed;
 mod token_request;
 
 pub use authorization::{Authorization, CLIENT_ID, Client, ClientState, PORTS};
-pub use client::{
-    ClientDocument, ClientDocumentError, ClientHost, ClientHostError, ClientId, ClientName,
-    LoopbackRedirect,
-};
+pub use client::{ClientDocument, ClientHost, ClientId, LoopbackRedirect};
 pub use error::SignInError;
 pub use github::{GitHub, GitHubList, GitHubMembers};
 pub use page::{consent_page, sign_in_url, signed_out_page};
 pub use person::Person;
 pub use pkce::{Challenge, Verifier};
 pub use provider::{OAuthClient, Provider, ProviderAnswer, Visit};
-pub use return_path::{ReturnPath, ReturnPathError};
+pub use return_path::ReturnPath;
 pub use sealed::{
     BrowserSession, Code, Consent, PendingToken, SessionBinding, SignInPurpose, SignInState,
 };

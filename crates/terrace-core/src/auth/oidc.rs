@@ -17,7 +17,6 @@ mod mirror_block;
 mod pattern;
 mod provenance;
 mod rule;
-mod rule_error;
 mod stored;
 #[cfg(test)]
 mod tests;
@@ -26,11 +25,8 @@ mod trusted;
 pub use error::GrantError;
 pub use login::LoginRules;
 pub use mirror_block::{MirrorBlock, MirrorBlocks};
-pub use pattern::{ClaimPattern, PatternError};
+pub use pattern::ClaimPattern;
 pub use provenance::provenance;
 pub use rule::{Grant, GrantedScopes, RuleName};
-pub use rule_error::{RuleError, RulesError};
-pub use stored::{
-    RuleDocument, RuleIndex, RuleKind, RuleRemoval, StoredRule, StoredRuleError, StoredRules,
-};
+pub use stored::{RuleDocument, RuleIndex, RuleKind, RuleRemoval, StoredRule, StoredRules};
 pub use trusted::{TrustedPublisher, TrustedPublishers};

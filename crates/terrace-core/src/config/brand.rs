@@ -5,7 +5,7 @@ use std::str::FromStr;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use super::{ConfigError, Variables, WEB_ACCENT, WEB_LOGO, WEB_NAME, error};
+use super::{ConfigError, Variables, WEB_ACCENT, WEB_LOGO, WEB_NAME, error, parsed};
 use crate::limits;
 use terrace_base::untrusted::is_unprintable;
 
@@ -26,7 +26,7 @@ pub struct Accent(pub [u8; 3]);
 
 /// The error for a text that is not a colour.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("must be a colour of six hexadecimal digits, such as #0f766e")]
+#[error("it must be a colour of six hexadecimal digits, such as #0f766e")]
 pub struct AccentError;
 
 /// The beginnings of data URLs of images. As the source of an image element, none of them runs scripts, SVG included
@@ -56,7 +56,7 @@ pub(super) fn brand(var: Variables<'_>) -> Result<Brand, ConfigError> {
     Ok(Brand {
         name: var(WEB_NAME).map(name).transpose()?,
         logo: var(WEB_LOGO).map(logo).transpose()?,
-        accent: var(WEB_ACCENT).map(|text| accent(&text)).transpose()?,
+        accent: parsed(var, WEB_ACCENT)?,
     })
 }
 
@@ -79,12 +79,6 @@ fn logo(text: String) -> Result<String, ConfigError> {
     let rule = "must be a data URL of an image in base64, such as data:image/svg+xml;base64,PHN2Zy…: \
                 SVG, PNG, WebP or JPEG";
     Err(error(WEB_LOGO, rule))
-}
-
-#[inline(never)]
-fn accent(text: &str) -> Result<Accent, ConfigError> {
-    let accent = text.parse();
-    accent.map_err(|rule: AccentError| error(WEB_ACCENT, rule.to_string()))
 }
 
 #[cfg(test)]

@@ -169,14 +169,14 @@ fn folded(host: &str) -> String {
 fn forbidden_host(host: &str) -> Option<&'static str> {
     if host.contains(':') {
         return match host.parse() {
-            Ok(address) => forbidden_v6(address),
+            Ok(address) => forbidden_address(address),
             Err(_) => Some("it is not a valid IPv6 address"),
         };
     }
     let last = host.rsplit('.').next().unwrap_or_default();
     if is_number(last) {
         return match host.parse() {
-            Ok(address) => forbidden_v4(address),
+            Ok(address) => forbidden_address(IpAddr::V4(address)),
             // Such as 127.1, 0x7f.0.0.1, 0177.0.0.1 and 2130706433.
             Err(_) => Some("an IPv4 address must be four decimal numbers"),
         };
@@ -198,62 +198,55 @@ fn forbidden_name(host: &str) -> Option<&'static str> {
         host.strip_suffix(domain)
             .is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
     };
-    if is_below("localhost") {
-        return Some("localhost refers to this machine");
-    }
-    if !host.contains('.') {
-        return Some("a name without a dot belongs to a private network");
-    }
-    // RFC 6762, RFC 8375, and ICANN's reservation of 2024.
-    let private = ["local", "internal", "home.arpa"];
-    private
-        .into_iter()
-        .any(is_below)
-        .then_some("local, internal and home.arpa belong to private networks")
+    // RFC 6761, RFC 6762, RFC 8375, and ICANN's reservation of 2024.
+    let private = ["localhost", "local", "internal", "home.arpa"];
+    let is_private = !host.contains('.') || private.into_iter().any(is_below);
+    is_private.then_some(
+        "it belongs to this machine or a private network, as names without a dot and those below localhost, local, internal and \
+         home.arpa do",
+    )
 }
 
 fn forbidden_address(address: IpAddr) -> Option<&'static str> {
-    match address {
-        IpAddr::V4(address) => forbidden_v4(address),
-        IpAddr::V6(address) => forbidden_v6(address),
-    }
+    let is_public = match address {
+        IpAddr::V4(address) => is_public_v4(address),
+        IpAddr::V6(address) => is_public_v6(address),
+    };
+    (!is_public).then_some(
+        "the address is not one of the public internet: it belongs to this machine or a private network, or is reserved",
+    )
 }
 
 /// IANA's IPv4 special-purpose address registry, except for its globally reachable blocks.
-fn forbidden_v4(address: Ipv4Addr) -> Option<&'static str> {
-    match address.octets() {
-        [0, ..] => Some("the address is unspecified"),
-        [127, ..] => Some("the address belongs to this machine"),
-        [10, ..] | [172, 16..=31, ..] | [192, 168, ..] => Some("the address is private"),
-        [100, 64..=127, ..] => Some("the address is reserved for carrier-grade NAT"),
-        [169, 254, ..] => Some("the address is link-local"),
-        [192, 0, 0 | 2, _] | [198, 51, 100, _] | [203, 0, 113, _] => {
-            Some("the address is reserved or for documentation")
-        }
-        [192, 88, 99, _] | [198, 18..=19, ..] | [240..=255, ..] => Some("the address is reserved"),
-        [224..=239, ..] => Some("the address is multicast"),
-        _ => None,
-    }
+fn is_public_v4(address: Ipv4Addr) -> bool {
+    !matches!(
+        address.octets(),
+        // Unspecified, and this machine.
+        [0 | 127, ..]
+            // Private, shared by carrier-grade NAT, and link-local.
+            | [10, ..]
+            | [172, 16..=31, ..]
+            | [192, 168, ..]
+            | [100, 64..=127, ..]
+            | [169, 254, ..]
+            // Reserved, and for documentation.
+            | [192, 0, 0 | 2, _]
+            | [198, 51, 100, _]
+            | [203, 0, 113, _]
+            | [192, 88, 99, _]
+            | [198, 18..=19, ..]
+            // Multicast, and reserved.
+            | [224..=255, ..]
+    )
 }
 
-/// IANA's global unicast allocations are allowed, except for blocks that are reserved or lead elsewhere.
-fn forbidden_v6(address: Ipv6Addr) -> Option<&'static str> {
+/// IANA's global unicast allocations are allowed, except for blocks that are reserved or lead elsewhere. No client needs a public
+/// IPv4 address in the form of an IPv6 one.
+fn is_public_v6(address: Ipv6Addr) -> bool {
     match address.segments() {
-        [0, 0, 0, 0, 0, 0, 0, 0] => Some("the address is unspecified"),
-        [0, 0, 0, 0, 0, 0, 0, 1] => Some("the address belongs to this machine"),
-        // No client needs a public IPv4 address in this form.
-        [0, 0, 0, 0, 0, 0xffff, ..] => Some("the address is an IPv4-mapped IPv6 address"),
-        [0x64, 0xff9b, ..] => Some("the address maps to an IPv4 address (NAT64)"),
-        [0x2002, ..] | [0x2001, 0, ..] => {
-            Some("the address maps to an IPv4 address (6to4 or Teredo)")
-        }
-        [0xfc00..=0xfdff, ..] => Some("the address is private"),
-        [0xfe80..=0xfebf, ..] => Some("the address is link-local"),
-        [0xff00..=0xffff, ..] => Some("the address is multicast"),
-        [0x2001, 0xdb8, ..] | [0x3fff, 0..=0xfff, ..] => Some("the address is for documentation"),
-        [0x2001, 1..=0x1ff, ..] => Some("the address is reserved"),
-        [0x2000..=0x3fff, ..] => None,
-        _ => Some("the address is reserved"),
+        // 6to4, and Teredo, protocol assignments and documentation.
+        [0x2002, ..] | [0x2001, 0..=0x1ff | 0xdb8, ..] | [0x3fff, 0..=0xfff, ..] => false,
+        [first, ..] => (0x2000..=0x3fff).contains(&first),
     }
 }
 
@@ -383,82 +376,81 @@ mod tests {
 
     #[test]
     fn private_and_reserved_addresses_are_rejected_in_any_spelling() {
-        for (host, rule) in [
-            ("0.0.0.0", "unspecified"),
-            ("127.0.0.1", "this machine"),
-            ("127.255.0.1", "this machine"),
-            ("127.0.0.1.", "this machine"),
-            ("10.0.0.1", "private"),
-            ("172.16.0.1", "private"),
-            ("172.31.255.255", "private"),
-            ("192.168.1.1", "private"),
-            ("100.64.0.1", "NAT"),
-            ("169.254.169.254", "link-local"),
-            ("192.0.2.1", "documentation"),
-            ("198.51.100.1", "documentation"),
-            ("203.0.113.1", "documentation"),
-            ("192.0.0.8", "reserved"),
-            ("198.18.0.1", "reserved"),
-            ("224.0.0.1", "multicast"),
-            ("255.255.255.255", "reserved"),
-            ("127.1", "four decimal numbers"),
-            ("2130706433", "four decimal numbers"),
-            ("0x7f000001", "four decimal numbers"),
-            ("0x7f.0.0.1", "four decimal numbers"),
-            ("0X7F.0.0.0x1", "four decimal numbers"),
-            ("0177.0.0.1", "four decimal numbers"),
-            ("127.0.0.01", "four decimal numbers"),
-            ("8.8.8", "four decimal numbers"),
-            ("1.2.3.4.5", "four decimal numbers"),
-            ("256.1.1.1", "four decimal numbers"),
-            ("a.0x", "four decimal numbers"),
-            ("[::]", "unspecified"),
-            ("[::1]", "this machine"),
-            ("::1", "this machine"),
-            ("[0:0:0:0:0:0:0:1]", "this machine"),
-            ("[::ffff:127.0.0.1]", "IPv4-mapped"),
-            ("[::ffff:a00:1]", "IPv4-mapped"),
-            ("[::127.0.0.1]", "reserved"),
-            ("[64:ff9b::7f00:1]", "NAT64"),
-            ("[64:ff9b:1::1]", "NAT64"),
-            ("[2002:7f00:1::]", "6to4"),
-            ("[2001:0:1::]", "Teredo"),
-            ("[fc00::1]", "private"),
-            ("[fdff::1]", "private"),
-            ("[fe80::1]", "link-local"),
-            ("[fe80::1%25eth0]", "not a valid IPv6 address"),
-            ("[ff02::1]", "multicast"),
-            ("[2001:db8::1]", "documentation"),
-            ("[3fff::1]", "documentation"),
-            ("[5f00::1]", "reserved"),
-            ("[127.0.0.1", "four decimal numbers"),
-            ("[127.0.0.1]", "this machine"),
+        for host in [
+            "0.0.0.0",
+            "127.0.0.1",
+            "127.255.0.1",
+            "127.0.0.1.",
+            "10.0.0.1",
+            "172.16.0.1",
+            "172.31.255.255",
+            "192.168.1.1",
+            "100.64.0.1",
+            "169.254.169.254",
+            "192.0.2.1",
+            "198.51.100.1",
+            "203.0.113.1",
+            "192.0.0.8",
+            "198.18.0.1",
+            "224.0.0.1",
+            "255.255.255.255",
+            "127.1",
+            "2130706433",
+            "0x7f000001",
+            "0x7f.0.0.1",
+            "0X7F.0.0.0x1",
+            "0177.0.0.1",
+            "127.0.0.01",
+            "8.8.8",
+            "1.2.3.4.5",
+            "256.1.1.1",
+            "a.0x",
+            "[::]",
+            "[::1]",
+            "::1",
+            "[0:0:0:0:0:0:0:1]",
+            "[::ffff:127.0.0.1]",
+            "[::ffff:a00:1]",
+            "[::127.0.0.1]",
+            "[64:ff9b::7f00:1]",
+            "[64:ff9b:1::1]",
+            "[2002:7f00:1::]",
+            "[2001:0:1::]",
+            "[fc00::1]",
+            "[fdff::1]",
+            "[fe80::1]",
+            "[fe80::1%25eth0]",
+            "[ff02::1]",
+            "[2001:db8::1]",
+            "[3fff::1]",
+            "[5f00::1]",
+            "[127.0.0.1",
+            "[127.0.0.1]",
         ] {
             let error = Guard::public().check(https(host)).unwrap_err().to_string();
-            assert!(error.contains(rule), "{host}: {error}");
+            assert!(error.contains(&format!("{host:?}: ")), "{error}");
         }
     }
 
     #[test]
     fn names_of_private_networks_are_rejected() {
-        for (host, rule) in [
-            ("", "ASCII form"),
-            (".", "ASCII form"),
-            ("localhost", "this machine"),
-            ("LOCALHOST.", "this machine"),
-            ("a.localhost", "this machine"),
-            ("printer.local", "private networks"),
-            ("metadata.google.internal", "private networks"),
-            ("nas.home.arpa", "private networks"),
-            ("vault", "without a dot"),
-            ("a..b", "ASCII form"),
-            ("a b.example", "ASCII form"),
-            ("ünser.example", "ASCII form"),
-            ("%6c%6fcalhost", "ASCII form"),
-            ("a.example\u{0}", "ASCII form"),
+        for host in [
+            "",
+            ".",
+            "localhost",
+            "LOCALHOST.",
+            "a.localhost",
+            "printer.local",
+            "metadata.google.internal",
+            "nas.home.arpa",
+            "vault",
+            "a..b",
+            "a b.example",
+            "ünser.example",
+            "%6c%6fcalhost",
+            "a.example\u{0}",
         ] {
             let error = Guard::public().check(https(host)).unwrap_err().to_string();
-            assert!(error.contains(rule), "{host:?}: {error}");
             assert!(!error.contains(char::is_control), "{error:?}");
         }
     }

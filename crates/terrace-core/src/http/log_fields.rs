@@ -15,69 +15,51 @@ pub enum LogField {
     Caller,
 }
 
-/// The optional fields that a deployment logs.
+/// The optional fields that a deployment logs, one bit for each.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct LogFields {
-    package: bool,
-    version: bool,
-    token: bool,
-    caller: bool,
-}
-
-/// The values of the optional fields; `None` for each that the request does not have.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct LogValues {
-    /// The address of the package, or the name of the OCI repository.
-    pub package: Option<String>,
-    /// The version, or the tag.
-    pub version: Option<String>,
-    /// The ID of the token.
-    pub token: Option<String>,
-    /// The name of the caller, which is arbitrary text.
-    pub caller: Option<String>,
-}
+pub struct LogFields(u8);
 
 impl LogField {
+    const fn bit(self) -> u8 {
+        1 << self as u8
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Package => "package",
+            Self::Version => "version",
+            Self::Token => "token",
+            Self::Caller => "caller",
+        }
+    }
+
     /// Parses the name of a field.
     ///
     /// # Errors
     /// The rule that the text breaks.
     pub fn parse(text: &str) -> Result<Self, String> {
-        match text {
-            "package" => Ok(Self::Package),
-            "version" => Ok(Self::Version),
-            "token" => Ok(Self::Token),
-            "caller" => Ok(Self::Caller),
-            _ => Err(format!(
-                "{text:?} is none of the fields package, version, token and caller"
-            )),
-        }
+        let all = [Self::Package, Self::Version, Self::Token, Self::Caller];
+        let found = all.into_iter().find(|field| field.name() == text);
+        found.ok_or_else(|| {
+            format!("{text:?} is none of the fields package, version, token and caller")
+        })
     }
 }
 
 impl FromIterator<LogField> for LogFields {
     fn from_iter<I: IntoIterator<Item = LogField>>(fields: I) -> Self {
-        let mut all = Self::default();
-        for field in fields {
-            *match field {
-                LogField::Package => &mut all.package,
-                LogField::Version => &mut all.version,
-                LogField::Token => &mut all.token,
-                LogField::Caller => &mut all.caller,
-            } = true;
-        }
-        all
+        let fields = fields.into_iter();
+        Self(fields.fold(0, |bits, field| bits | field.bit()))
     }
 }
 
 impl LogFields {
     /// The fields that identify a version.
-    pub const VERSION: Self = Self {
-        package: true,
-        version: true,
-        token: false,
-        caller: false,
-    };
+    pub const VERSION: Self = Self(LogField::Package.bit() | LogField::Version.bit());
+
+    fn include(self, field: LogField) -> bool {
+        self.0 & field.bit() != 0
+    }
 
     /// Returns whether no field is logged.
     pub fn is_empty(self) -> bool {
@@ -86,21 +68,16 @@ impl LogFields {
 
     /// Returns whether a field about the caller is logged.
     pub fn include_caller(self) -> bool {
-        self.token || self.caller
+        self.include(LogField::Token) || self.include(LogField::Caller)
     }
 
-    /// Returns the members of the log line, each after a comma: `,"package":"acme/widget"`.
-    pub fn members(self, values: &LogValues) -> String {
+    /// Returns the members of the log line, each after a comma: `,"package":"acme/widget"`. A field without a value is left out.
+    pub fn members(self, values: &[(LogField, Option<String>)]) -> String {
         let mut members = String::new();
-        for (is_logged, name, value) in [
-            (self.package, "package", &values.package),
-            (self.version, "version", &values.version),
-            (self.token, "token", &values.token),
-            (self.caller, "caller", &values.caller),
-        ] {
-            if let Some(value) = value.as_ref().filter(|_| is_logged) {
+        for (field, value) in values {
+            if let Some(value) = value.as_ref().filter(|_| self.include(*field)) {
                 members.push_str(",\"");
-                members.push_str(name);
+                members.push_str(field.name());
                 members.push_str("\":\"");
                 push_escaped(&mut members, value);
                 members.push('"');
@@ -114,19 +91,17 @@ impl LogFields {
 mod tests {
     use super::*;
 
-    fn values() -> LogValues {
-        let text = |text: &str| Some(text.to_owned());
-        LogValues {
-            package: text("acme/widget"),
-            version: text("1.0.0"),
-            token: text("0123456789abcdef"),
-            caller: text("Ann \"the\\\u{1}\" Ä"),
-        }
-    }
+    const NAME: &str = "Ann \"the\\\u{1}\" Ä";
 
     #[test]
     fn exactly_the_chosen_fields_are_written_and_escaped() {
         use LogField::{Caller, Package, Token, Version};
+        let values = [
+            (Package, Some("acme/widget".to_owned())),
+            (Version, Some("1.0.0".to_owned())),
+            (Token, Some("0123456789abcdef".to_owned())),
+            (Caller, Some(NAME.to_owned())),
+        ];
         for (chosen, members) in [
             (&[][..], ""),
             (&[Package], r#","package":"acme/widget""#),
@@ -138,7 +113,7 @@ mod tests {
         ] {
             let fields: LogFields = chosen.iter().copied().collect();
             assert_eq!(fields.is_empty(), chosen.is_empty());
-            let written = fields.members(&values());
+            let written = fields.members(&values);
             assert_eq!(
                 written.trim_start_matches(','),
                 members.trim_start_matches(',')
@@ -146,14 +121,9 @@ mod tests {
             let json = format!("{{\"route\":\"x\"{written}}}");
             let json: serde_json::Value = serde_json::from_str(&json).unwrap();
             if chosen == [Caller] {
-                assert_eq!(json["caller"].as_str(), values().caller.as_deref());
+                assert_eq!(json["caller"], NAME);
             }
         }
-    }
-
-    #[test]
-    fn a_field_without_a_value_is_left_out() {
-        assert_eq!(LogFields::VERSION.members(&LogValues::default()), "");
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! Errors for OCI clients: `{"errors":[{"code":"…","message":"…"}]}` (clients.md 6.4).
 
+use serde::Serialize;
+
 /// An error response to an OCI client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OciError {
@@ -10,7 +12,8 @@ pub struct OciError {
 }
 
 /// The error codes of the specification that Terrace uses (OCI Distribution 1.1, "Error Codes").
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum OciCode {
     /// The repository has no such blob.
     BlobUnknown,
@@ -34,31 +37,18 @@ pub enum OciCode {
     NameUnknown,
     /// The content is longer or shorter than allowed or announced.
     SizeInvalid,
+    /// The client sent too many requests.
+    #[serde(rename = "TOOMANYREQUESTS")]
+    TooManyRequests,
     /// The token is missing or invalid.
     Unauthorized,
+    /// The specification has no code for the error.
+    Unknown,
     /// The operation is not supported here.
     Unsupported,
 }
 
 impl OciCode {
-    pub(super) fn as_str(self) -> &'static str {
-        match self {
-            Self::BlobUnknown => "BLOB_UNKNOWN",
-            Self::BlobUploadInvalid => "BLOB_UPLOAD_INVALID",
-            Self::BlobUploadUnknown => "BLOB_UPLOAD_UNKNOWN",
-            Self::Denied => "DENIED",
-            Self::DigestInvalid => "DIGEST_INVALID",
-            Self::ManifestBlobUnknown => "MANIFEST_BLOB_UNKNOWN",
-            Self::ManifestInvalid => "MANIFEST_INVALID",
-            Self::ManifestUnknown => "MANIFEST_UNKNOWN",
-            Self::NameInvalid => "NAME_INVALID",
-            Self::NameUnknown => "NAME_UNKNOWN",
-            Self::SizeInvalid => "SIZE_INVALID",
-            Self::Unauthorized => "UNAUTHORIZED",
-            Self::Unsupported => "UNSUPPORTED",
-        }
-    }
-
     /// Returns the default HTTP status. An invalid name is a 404: with any other status OpenTofu stops
     /// instead of looking elsewhere (clients.md 6.4).
     fn status(self) -> u16 {
@@ -76,6 +66,8 @@ impl OciCode {
             Self::Denied => 403,
             Self::Unauthorized => 401,
             Self::Unsupported => 405,
+            Self::TooManyRequests => 429,
+            Self::Unknown => 500,
         }
     }
 }

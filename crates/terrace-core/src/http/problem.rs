@@ -72,7 +72,7 @@ struct OciBody<'a> {
 
 #[derive(Serialize)]
 struct OciEntry<'a> {
-    code: &'a str,
+    code: OciCode,
     message: &'a str,
 }
 
@@ -165,14 +165,14 @@ impl Problem {
     /// Returns the response in the format of OCI Distribution, which has no codes for internal errors.
     pub fn oci_reply<S>(&self) -> Reply<S> {
         let code = match self {
-            Self::Oci(error) => error.code().as_str(),
-            Self::NotFound(_) => OciCode::NameUnknown.as_str(),
-            Self::MethodNotAllowed(_) => OciCode::Unsupported.as_str(),
-            Self::Unauthorized(_) => OciCode::Unauthorized.as_str(),
-            Self::Forbidden(_) | Self::Gone(_) => OciCode::Denied.as_str(),
-            Self::TooLarge(_) | Self::LengthRequired => OciCode::SizeInvalid.as_str(),
-            Self::TooManyFailures => "TOOMANYREQUESTS",
-            _ => "UNKNOWN",
+            Self::Oci(error) => error.code(),
+            Self::NotFound(_) => OciCode::NameUnknown,
+            Self::MethodNotAllowed(_) => OciCode::Unsupported,
+            Self::Unauthorized(_) => OciCode::Unauthorized,
+            Self::Forbidden(_) | Self::Gone(_) => OciCode::Denied,
+            Self::TooLarge(_) | Self::LengthRequired => OciCode::SizeInvalid,
+            Self::TooManyFailures => OciCode::TooManyRequests,
+            _ => OciCode::Unknown,
         };
         let body = OciBody {
             errors: [OciEntry {
@@ -204,11 +204,8 @@ impl Problem {
 
 fn bounded(reasons: &[String]) -> Vec<String> {
     let mut shown: Vec<String> = reasons.iter().take(limits::REASONS).cloned().collect();
-    if let Some(more) = reasons
-        .len()
-        .checked_sub(limits::REASONS)
-        .filter(|n| *n > 0)
-    {
+    let more = reasons.len() - shown.len();
+    if more > 0 {
         shown.push(format!("and {more} more"));
     }
     shown

@@ -1,5 +1,7 @@
 //! The events of webhooks: a pure function of the entries of the audit log.
 
+use std::collections::BTreeMap;
+
 use serde::{Serialize, Serializer};
 
 use super::audit::{AuditEntry, ERASED_SEPARATOR, ERASES, StatusChange};
@@ -7,7 +9,6 @@ use crate::api::route::{AdminRoute, OAuthRoute, OciRoute, Route};
 use crate::model::oci::{Digest, RepositoryName};
 use crate::model::owner::{Owner, OwnerPattern};
 use crate::model::package::Package;
-use crate::model::status::{ACTIVE, StatusDocument};
 use crate::model::version::Version;
 use crate::oci::pushed::{ProviderRepositories, PushedPath, Reference};
 use crate::storage::key::FactKey;
@@ -22,9 +23,6 @@ pub struct Event {
     pub kind: EventKind,
     /// The owners of the packages or keys that were changed.
     pub owners: Vec<Owner>,
-    /// The package and the version with the changed status, if the entry does not contain the new status: those
-    /// of older versions do not.
-    pub subject: Option<(Package, Option<Version>)>,
     message: Message,
 }
 
@@ -39,24 +37,8 @@ struct Message {
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 struct Data {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    package: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    version: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    repository: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reference: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    namespace: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    key: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    token: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    rule: Option<String>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    erased: Vec<Erased>,
+    #[serde(flatten)]
+    subject: Subject,
     #[serde(skip_serializing_if = "Option::is_none")]
     previous_status: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -69,6 +51,38 @@ struct Data {
     by: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     entry: Option<u64>,
+}
+
+/// The subject of a change.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+enum Subject {
+    /// Nothing, for a test.
+    #[default]
+    Nothing,
+    Package {
+        package: String,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        version: Option<String>,
+    },
+    Artifact {
+        repository: String,
+        reference: String,
+    },
+    Key {
+        namespace: String,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        key: Option<String>,
+    },
+    Token {
+        token: String,
+    },
+    Rule {
+        rule: String,
+    },
+    Erased {
+        erased: Vec<Erased>,
+    },
 }
 
 /// The name of something that was erased, with its owner if it has one. Archives and blobs have none: releases of several
@@ -119,9 +133,8 @@ impl Event {
             }
             ("PUT", Route::Oci(OciRoute::Pushed(request))) => match request.path {
                 PushedPath::Manifest(reference) => {
-                    let mut event = pushed(request.repository.to_string(), &reference);
-                    event.owners = vec![repositories.owner(&request.repository)];
-                    event
+                    let owner = repositories.owner(&request.repository);
+                    pushed(owner, request.repository.to_string(), &reference)
                 }
                 _ => return None,
             },
@@ -135,8 +148,9 @@ impl Event {
     #[must_use]
     pub fn limited_to(mut self, namespaces: &[OwnerPattern]) -> Self {
         let is_of = |owner: &Owner| namespaces.iter().any(|pattern| pattern.includes(owner));
-        if !namespaces.is_empty() {
-            let erased = &mut self.message.data.erased;
+        if let (false, Subject::Erased { erased }) =
+            (namespaces.is_empty(), &mut self.message.data.subject)
+        {
             erased.retain(|it| it.owner.as_ref().is_some_and(is_of));
         }
         self
@@ -144,26 +158,11 @@ impl Event {
 
     /// Returns the event that tests a webhook.
     pub fn test(by: String, at: UnixTime) -> Self {
-        let mut event = Self::new(EventKind::Publish, "webhook.test", Data::default());
+        let (kind, name) = (EventKind::Publish, "webhook.test");
+        let mut event = Self::new(kind, name, Vec::new(), Subject::Nothing);
         event.message.data.by = by;
         event.message.timestamp = at.to_string();
         event
-    }
-
-    /// Adds the status that the subject has now, for an entry that does not contain the new one.
-    #[must_use]
-    pub fn with_status(mut self, document: &StatusDocument) -> Self {
-        let Some((_, version)) = &self.subject else {
-            return self;
-        };
-        let status = match version {
-            Some(version) => document.shown(version),
-            None => document.blocked.as_ref().or(document.package.as_ref()),
-        };
-        let state = status.map(|status| status.state.to_string());
-        self.message.data.status = Some(state.unwrap_or_else(|| ACTIVE.to_owned()));
-        self.message.data.reason = status.map(|status| status.reason.to_string());
-        self
     }
 
     /// Returns the body of the request to a receiver.
@@ -172,7 +171,7 @@ impl Event {
             WebhookFormat::Json => json::to_string(&self.message),
             WebhookFormat::Slack => {
                 let text = escaped_for_slack(&self.sentence());
-                json::to_string(&Text { text: &text })
+                json::to_string(&BTreeMap::from([("text", text)]))
             }
         }
     }
@@ -180,50 +179,50 @@ impl Event {
     /// Returns the event as a sentence for people.
     fn sentence(&self) -> String {
         let Message { name, data, .. } = &self.message;
-        let text = |value: &Option<String>| value.clone().unwrap_or_default();
-        let version = |data: &Data| match &data.version {
-            Some(version) => format!(" {version}"),
-            None => String::new(),
-        };
-        let package = format!("{}{}", text(&data.package), version(data));
-        let key = format!("key {} of {}", text(&data.key), text(&data.namespace));
-        let done = match *name {
-            "release.published" => format!("{package} was published"),
-            "artifact.pushed" => {
-                format!(
-                    "{}:{} was pushed",
-                    text(&data.repository),
-                    text(&data.reference)
-                )
+        let what = match &data.subject {
+            Subject::Nothing => return format!("This is a test of a webhook by {}", data.by),
+            Subject::Package {
+                package,
+                version: Some(version),
+            } => format!("{package} {version}"),
+            Subject::Package { package, .. } => package.clone(),
+            Subject::Artifact {
+                repository,
+                reference,
+            } => format!("{repository}:{reference}"),
+            Subject::Key {
+                namespace,
+                key: Some(key),
+            } => format!("The signing key {key} of {namespace}"),
+            Subject::Key { namespace, .. } => format!("A signing key of {namespace}"),
+            Subject::Token { token } => format!("Token {token}"),
+            Subject::Rule { rule } => format!("Rule {rule}"),
+            Subject::Erased { erased } => {
+                let names: Vec<&str> = erased.iter().map(|it| it.name.as_str()).collect();
+                names.join(", ")
             }
-            "release.status_changed" => format!("{package} {}", status_of(data)),
-            "key.added" => format!("A signing key of {} was added", text(&data.namespace)),
-            "key.status_changed" => format!("The signing {key} {}", status_of(data)),
-            "key.removed" => format!("The signing {key} was removed"),
-            "release.erased" => {
-                let names: Vec<&str> = data.erased.iter().map(|it| it.name.as_str()).collect();
-                format!("{} was erased", names.join(", "))
-            }
-            "rule.added" => format!("Rule {} was added", text(&data.rule)),
-            "rule.removed" => format!("Rule {} was removed", text(&data.rule)),
-            "token.created" => format!("Token {} was created", text(&data.token)),
-            "token.rotated" => format!("Token {} was rotated", text(&data.token)),
-            "token.revoked" => format!("Token {} was revoked", text(&data.token)),
-            _ => "This is a test of a webhook".to_owned(),
         };
-        format!("{done} by {}", data.by)
+        let done = match name.rsplit('.').next().unwrap_or_default() {
+            "status_changed" => status_of(data),
+            done => format!("was {done}"),
+        };
+        format!("{what} {done} by {}", data.by)
     }
 
-    fn new(kind: EventKind, name: &'static str, data: Data) -> Self {
+    fn new(kind: EventKind, name: &'static str, owners: Vec<Owner>, subject: Subject) -> Self {
+        let data = Data {
+            subject,
+            ..Data::default()
+        };
+        let message = Message {
+            name,
+            timestamp: String::new(),
+            data,
+        };
         Self {
             kind,
-            owners: Vec::new(),
-            subject: None,
-            message: Message {
-                name,
-                timestamp: String::new(),
-                data,
-            },
+            owners,
+            message,
         }
     }
 
@@ -238,7 +237,6 @@ impl Event {
             data.previous_status = (!data.is_unchanged).then_some(from);
             data.status = Some(to);
             data.reason = Some(reason);
-            self.subject = None;
         }
         self
     }
@@ -250,11 +248,6 @@ fn status_of(data: &Data) -> String {
     let reason = data.reason.as_ref().map(|reason| format!(" ({reason})"));
     let since = if data.is_unchanged { "still" } else { "now" };
     format!("is {since} {status}{}", reason.unwrap_or_default())
-}
-
-#[derive(Serialize)]
-struct Text<'t> {
-    text: &'t str,
 }
 
 fn put(route: AdminRoute) -> Option<Event> {
@@ -269,11 +262,8 @@ fn put(route: AdminRoute) -> Option<Event> {
             published(&Package::Mirrored(address), &version)
         }
         AdminRoute::Status(package, version) => {
-            let data = data_of(&package, version.as_ref());
-            let mut event = Event::new(EventKind::Status, "release.status_changed", data);
-            event.owners = vec![Owner::of(&package)];
-            event.subject = Some((package, version));
-            event
+            let kind = EventKind::Status;
+            of_package(kind, "release.status_changed", &package, version.as_ref())
         }
         AdminRoute::SigningKeys(namespace) => of_key("key.added", namespace.as_str(), None),
         AdminRoute::SigningKey(namespace, key) => of_key(
@@ -286,57 +276,54 @@ fn put(route: AdminRoute) -> Option<Event> {
 }
 
 fn published(package: &Package, version: &Version) -> Event {
-    let data = data_of(package, Some(version));
-    let mut event = Event::new(EventKind::Publish, "release.published", data);
-    event.owners = vec![Owner::of(package)];
-    event
+    let kind = EventKind::Publish;
+    of_package(kind, "release.published", package, Some(version))
 }
 
-fn data_of(package: &Package, version: Option<&Version>) -> Data {
-    Data {
-        package: Some(package.address()),
+fn of_package(
+    kind: EventKind,
+    name: &'static str,
+    package: &Package,
+    version: Option<&Version>,
+) -> Event {
+    let subject = Subject::Package {
+        package: package.address(),
         version: version.map(ToString::to_string),
-        ..Data::default()
-    }
+    };
+    Event::new(kind, name, vec![Owner::of(package)], subject)
 }
 
-fn pushed(repository: String, reference: &Reference) -> Event {
-    let data = Data {
-        repository: Some(repository),
-        reference: Some(match reference {
-            Reference::Tag(tag) => tag.as_str().to_owned(),
-            Reference::Digest(digest) => digest.to_string(),
-        }),
-        ..Data::default()
+fn pushed(owner: Owner, repository: String, reference: &Reference) -> Event {
+    let reference = match reference {
+        Reference::Tag(tag) => tag.as_str().to_owned(),
+        Reference::Digest(digest) => digest.to_string(),
     };
-    Event::new(EventKind::Publish, "artifact.pushed", data)
+    let subject = Subject::Artifact {
+        repository,
+        reference,
+    };
+    Event::new(EventKind::Publish, "artifact.pushed", vec![owner], subject)
 }
 
 fn of_key(name: &'static str, namespace: &str, key: Option<String>) -> Event {
-    let data = Data {
-        namespace: Some(namespace.to_owned()),
-        key,
-        ..Data::default()
-    };
-    let mut event = Event::new(EventKind::Key, name, data);
-    event.owners = vec![Owner::of_namespace(namespace)];
-    event
+    let owners = vec![Owner::of_namespace(namespace)];
+    let namespace = namespace.to_owned();
+    Event::new(
+        EventKind::Key,
+        name,
+        owners,
+        Subject::Key { namespace, key },
+    )
 }
 
 fn of_token(name: &'static str, id: &str) -> Event {
-    let data = Data {
-        token: Some(id.to_owned()),
-        ..Data::default()
-    };
-    Event::new(EventKind::Token, name, data)
+    let token = id.to_owned();
+    Event::new(EventKind::Token, name, Vec::new(), Subject::Token { token })
 }
 
 fn of_rule(name: &'static str, id: &str) -> Event {
-    let data = Data {
-        rule: Some(id.to_owned()),
-        ..Data::default()
-    };
-    Event::new(EventKind::Rule, name, data)
+    let rule = id.to_owned();
+    Event::new(EventKind::Rule, name, Vec::new(), Subject::Rule { rule })
 }
 
 fn erasure(what: &str, repositories: &ProviderRepositories) -> Option<Event> {
@@ -356,13 +343,13 @@ fn erasure(what: &str, repositories: &ProviderRepositories) -> Option<Event> {
     });
     let erased: Vec<Erased> = names.collect();
     let owners = erased.iter().filter_map(|it| it.owner.clone()).collect();
-    let data = Data {
-        erased,
-        ..Data::default()
-    };
-    let mut event = Event::new(EventKind::Erase, "release.erased", data);
-    event.owners = owners;
-    Some(event)
+    let subject = Subject::Erased { erased };
+    Some(Event::new(
+        EventKind::Erase,
+        "release.erased",
+        owners,
+        subject,
+    ))
 }
 
 /// Escapes the three characters that are special in Slack's messages
@@ -465,10 +452,10 @@ mod tests {
             let namespaces: Vec<OwnerPattern> =
                 namespaces.iter().map(|it| it.parse().unwrap()).collect();
             let data = event.clone().limited_to(&namespaces).message.data;
-            data.erased
-                .into_iter()
-                .map(|it| it.name)
-                .collect::<Vec<_>>()
+            let Subject::Erased { erased } = data.subject else {
+                panic!("nothing is erased")
+            };
+            erased.into_iter().map(|it| it.name).collect::<Vec<_>>()
         };
         assert_eq!(erased(&["team"]), [format!("team/app@sha256:{digest}")]);
         assert_eq!(erased(&[]).len(), 3);
@@ -493,7 +480,6 @@ mod tests {
                 reason: "leaks".to_owned(),
             });
             let event = event_of(&entry).unwrap();
-            assert_eq!(event.subject, None, "the present status is not read");
             let said = event.sentence();
             assert!(said.starts_with(sentence), "{said}");
             let json = event.body(WebhookFormat::Json);
@@ -529,29 +515,6 @@ mod tests {
         assert_eq!(
             event.body(WebhookFormat::Slack),
             r#"{"text":"acme/widget 1.0.0 was published by token 0123456789abcdef (&lt;ci&gt; &amp; co)"}"#
-        );
-    }
-
-    #[test]
-    fn an_event_about_a_status_names_the_present_one() {
-        let what = "PUT /admin/v1/modules/acme/vpc/aws/1.0.0/status";
-        let event = event_of(&entry(what, 200)).unwrap();
-        let active = event.clone().with_status(&StatusDocument::default());
-        let sentence = active.sentence();
-        assert!(
-            sentence.starts_with("acme/vpc/aws 1.0.0 is now active by"),
-            "{sentence}"
-        );
-        let document =
-            r#"{"versions":{"1.0.0":{"state":"revoked","reason":"leaks","at":1,"by":"root"}}}"#;
-        let document: StatusDocument = serde_json::from_str(document).unwrap();
-        let revoked = event.with_status(&document);
-        let sentence = revoked.sentence();
-        assert!(sentence.contains("is now revoked (leaks)"), "{sentence}");
-        let json = revoked.body(WebhookFormat::Json);
-        assert!(
-            json.contains(r#""status":"revoked","reason":"leaks""#),
-            "{json}"
         );
     }
 }

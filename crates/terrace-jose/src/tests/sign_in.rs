@@ -58,7 +58,7 @@ fn a_token_issued_to_another_client_is_refused() {
     assert_eq!(refused(with(ann(), "azp", Value::Null)), "AuthorizedParty");
     let several = with(ann(), "aud", json!([CLIENT, "other"]));
     assert!(sign_in(&several, NONCE).is_ok());
-    assert_eq!(refused(without(several, "azp")), "Claim");
+    assert_eq!(refused(without(several, "azp")), "AuthorizedParty");
     assert!(sign_in(&without(ann(), "azp"), NONCE).is_ok());
 }
 

@@ -116,6 +116,7 @@ fn an_invalid_token_request_is_rejected_with_the_reason() {
         ("name", json!(""), 422),
         ("scopes", json!([]), 422),
         ("scopes", json!(["publish"]), 422),
+        ("scopes", json!(["read admin"]), 422),
         ("expires_in", json!(u64::MAX), 422),
         ("expires_in", json!(-1), 400),
         ("token", json!("x"), 400),

@@ -5,13 +5,13 @@ use serde_json::json;
 use super::{claim, logged, page};
 use crate::support::Registry;
 use crate::support::memory::Memory;
-use crate::support::people::{ISSUER, LOGIN, People, RULES, answer, opened, parameter, session};
+use crate::support::people::{ISSUER, LOGIN, People, answer, opened, parameter, session};
 use crate::support::registry::{Response, Sent};
 
 const PRIVATE: [(&str, &str); 1] = [("TERRACE_ACCESS", "private")];
 
 /// A read that the session of a browser may identify.
-const READ: &str = "/api/v1/namespaces";
+pub(super) const READ: &str = "/api/v1/namespaces";
 
 fn private() -> People {
     People::with(&PRIVATE)
@@ -19,7 +19,7 @@ fn private() -> People {
 
 /// Returns the session that a response begins.
 #[track_caller]
-fn begun(response: &Response) -> String {
+pub(super) fn begun(response: &Response) -> String {
     let cookie = response.header("set-cookie").expect("a cookie");
     assert!(
         cookie.starts_with("__Host-terrace=terrace_browser_"),
@@ -38,7 +38,7 @@ fn with_cookie(registry: &Registry, method: &str, path: &str, cookie: &str) -> R
 
 /// Returns the text of the page that ends the sign-in of a browser, which says nothing about terminals.
 #[track_caller]
-fn stopped(response: Response, status: u16, words: &str) -> String {
+pub(super) fn stopped(response: Response, status: u16, words: &str) -> String {
     assert_eq!(response.header("set-cookie"), None);
     let text = page(response, status);
     assert!(text.contains(words), "{text}");
@@ -177,46 +177,6 @@ fn scopes_that_fit_into_no_cookie_begin_no_session() {
     let people = People::with(&[PRIVATE[0], ("TERRACE_LOGIN_RULES", &rules)]);
     stopped(people.sign_in_for("/"), 403, "fewer and wider");
     logged(&people, "no session for ann@acme.example");
-}
-
-#[test]
-fn a_person_admitted_by_cloudflare_access_gets_a_session_at_once() {
-    const TEAM: &str = "https://acme.cloudflareaccess.com";
-    let vars = [
-        PRIVATE[0],
-        ("TERRACE_LOGIN_ACCESS_TEAM", TEAM),
-        (
-            "TERRACE_LOGIN_ACCESS_AUDIENCE",
-            "4714c1358e65fe4b408ad6d432a5f878",
-        ),
-        ("TERRACE_LOGIN_RULES", RULES),
-    ];
-    let (memory, registry) = Registry::with_memory(&vars);
-    let provider = People::new().provider;
-    let mut claims = provider.claims.borrow().clone();
-    claims.insert("iss".to_owned(), json!(TEAM));
-    claims.insert(
-        "aud".to_owned(),
-        json!(["4714c1358e65fe4b408ad6d432a5f878"]),
-    );
-    let keys = provider.keys();
-    memory.connect(move |_| Some(answer(200, &keys)));
-    let sent = Sent::new("GET", "/sign-in?to=/search");
-    let admitted = sent
-        .clone()
-        .header("cf-access-jwt-assertion", &provider.sign(&claims));
-    let response = registry.send(&admitted).expect(303);
-    assert_eq!(response.header("location"), Some("/search"));
-    let cookies = response
-        .headers
-        .iter()
-        .filter(|it| it.0 == "set-cookie")
-        .count();
-    assert_eq!(cookies, 1);
-    with_cookie(&registry, "GET", READ, &begun(&response)).expect(200);
-    stopped(registry.send(&sent), 403, "Cloudflare Access");
-    let forged = sent.header("cf-access-jwt-assertion", "a.b.c");
-    stopped(registry.send(&forged), 403, "Cloudflare Access");
 }
 
 #[test]

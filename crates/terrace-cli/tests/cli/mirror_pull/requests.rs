@@ -40,8 +40,11 @@ fn redirects_are_followed_to_other_paths_and_not_to_http_or_private_hosts() {
         // Also on this machine, but not on the command line.
         (format!("{}/", elsewhere.url()), "this machine"),
         ("https://localhost/".to_owned(), "localhost"),
-        ("https://[::ffff:127.0.0.1]/".to_owned(), "IPv4-mapped"),
-        ("https://169.254.169.254/latest/".to_owned(), "link-local"),
+        ("https://[::ffff:127.0.0.1]/".to_owned(), "public internet"),
+        (
+            "https://169.254.169.254/latest/".to_owned(),
+            "public internet",
+        ),
         ("https://user@origin.example/".to_owned(), "user name"),
         ("https://origin.example:99999/".to_owned(), "malformed"),
         (zip_of("linux_amd64"), "more than 5 redirects"),

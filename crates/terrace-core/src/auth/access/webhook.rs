@@ -3,13 +3,12 @@
 //!
 //! No secret is stored: that of a webhook is derived from the admin token and the webhook's ID.
 
-use std::fmt;
-
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
+use super::keys::DerivedKeys;
 use crate::model::webhook_id::WebhookId;
-use terrace_base::mac::{MacKey, hmac};
+use terrace_base::mac::hmac;
 use terrace_base::secret::Secret;
 use terrace_base::time::UnixTime;
 
@@ -17,26 +16,18 @@ use terrace_base::time::UnixTime;
 const SECRET_PREFIX: &str = "whsec_";
 
 /// The keys that the secrets of webhooks are derived from.
-#[derive(Clone)]
-pub struct WebhookKeys {
-    newest: MacKey,
-    previous: Option<MacKey>,
-}
+#[derive(Debug, Clone)]
+pub struct WebhookKeys(DerivedKeys);
 
 impl WebhookKeys {
     /// Derives the keys from these admin tokens.
     pub fn new(newest: &Secret, previous: Option<&Secret>) -> Self {
-        let derived =
-            |secret: &Secret| MacKey::new(&hmac(secret.expose().as_bytes(), b"terrace webhook 1"));
-        Self {
-            newest: derived(newest),
-            previous: previous.map(derived),
-        }
+        Self(DerivedKeys::new("terrace webhook 1", newest, previous))
     }
 
     /// Returns the secret of a webhook, as its receiver needs it: derived from the newest admin token.
     pub fn secret(&self, id: WebhookId) -> String {
-        let secret = self.newest.sign(id.to_string().as_bytes());
+        let secret = self.0.newest.sign(id.to_string().as_bytes());
         format!("{SECRET_PREFIX}{}", STANDARD.encode(secret))
     }
 
@@ -49,9 +40,7 @@ impl WebhookKeys {
         timestamp: UnixTime,
         body: &str,
     ) -> String {
-        let keys = [Some(&self.newest), self.previous.as_ref()];
-        let secrets = keys.into_iter().flatten();
-        let signatures = secrets.map(|key| {
+        let signatures = self.0.all().map(|key| {
             let secret = key.sign(id.to_string().as_bytes());
             signature(&secret, message_id, timestamp, body)
         });
@@ -62,12 +51,6 @@ impl WebhookKeys {
 fn signature(secret: &[u8], message_id: &str, timestamp: UnixTime, body: &str) -> String {
     let signed = format!("{message_id}.{}.{body}", timestamp.0);
     format!("v1,{}", STANDARD.encode(hmac(secret, signed.as_bytes())))
-}
-
-impl fmt::Debug for WebhookKeys {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("WebhookKeys(…)")
-    }
 }
 
 #[cfg(test)]

@@ -10,8 +10,8 @@ mod host;
 mod id;
 mod redirect;
 
-pub use document::{ClientDocument, ClientDocumentError, ClientName};
-pub use host::{ClientHost, ClientHostError};
+pub use document::ClientDocument;
+pub use host::ClientHost;
 pub use id::ClientId;
 pub use redirect::LoopbackRedirect;
 

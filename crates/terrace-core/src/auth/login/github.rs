@@ -178,18 +178,6 @@ mod tests {
     }
 
     #[test]
-    fn another_page_follows_a_full_one() {
-        let url = GitHub::page(GitHubList::Teams, 2);
-        assert_eq!(url, "https://api.github.com/user/teams?per_page=100&page=2");
-        let mut members = GitHubMembers::of_user(br#"{"login":"ann","id":1}"#).unwrap();
-        let full = vec![json!({ "login": "acme", "id": 1 }); 100];
-        let full = Value::from(full).to_string();
-        let more = members.add(GitHubList::Organisations, full.as_bytes());
-        assert_eq!(more, Some(true));
-        assert_eq!(members.add(GitHubList::Organisations, b"[]"), Some(false));
-    }
-
-    #[test]
     fn a_body_of_another_form_is_rejected() {
         for body in [
             "",

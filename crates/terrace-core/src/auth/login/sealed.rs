@@ -6,13 +6,14 @@ use subtle::ConstantTimeEq as _;
 
 use super::authorization::{Authorization, Client};
 use super::pkce::Verifier;
-use super::token_request::{RedemptionError, TokenRequest};
+use super::token_request::{RESOURCE, RedemptionError, TokenRequest};
 use super::{Person, ReturnPath};
-use crate::auth::access::{Resource, Scopes, SealKey, Sealable};
+use crate::auth::access::{Resource, Scopes, Sealable};
 use crate::auth::login::SIGN_IN_SECONDS;
 use crate::http::cookie::cookie;
 use crate::model::token_id::TokenId;
 use terrace_base::digest::Sha256;
+use terrace_base::mac::MacKey;
 
 /// The browser of a sign-in, identified by a secret in its cookie.
 #[derive(Clone, PartialEq, Eq)]
@@ -102,13 +103,18 @@ impl BrowserSession {
 
     /// Returns the nonce that the provider must put into its token for this sign-in, so that no other token
     /// is accepted (OpenID Connect Core, section 3.1.2.1).
-    pub fn nonce(&self, key: &SealKey) -> String {
-        key.derive("nonce", &self.0)
+    pub fn nonce(&self, key: &MacKey) -> String {
+        self.derived(key, "nonce")
     }
 
     /// Returns the PKCE verifier for this sign-in, which only the registry can compute (RFC 7636).
-    pub fn verifier(&self, key: &SealKey) -> Option<Verifier> {
-        key.derive("verifier", &self.0).parse().ok()
+    pub fn verifier(&self, key: &MacKey) -> Option<Verifier> {
+        self.derived(key, "verifier").parse().ok()
+    }
+
+    /// Returns a value for this browser that only the registry can compute, in 43 characters of base64url.
+    fn derived(&self, key: &MacKey, label: &str) -> String {
+        URL_SAFE_NO_PAD.encode(key.sign(format!("{label}\n{}", self.0).as_bytes()))
     }
 }
 
@@ -148,23 +154,23 @@ impl Code {
         let resource = match (authorization.client, &request.client) {
             (Client::Terminal, None) => None,
             (Client::Application { id, resource }, Some(asking)) if id == *asking => Some(resource),
-            _ => return Err(RedemptionError::OtherClient),
+            _ => return Err(RedemptionError::Other("client_id")),
         };
         if request
             .redirect
             .as_ref()
             .is_some_and(|it| *it != authorization.redirect)
         {
-            return Err(RedemptionError::OtherPort);
+            return Err(RedemptionError::Other("redirect_uri"));
         }
         if let (Some(resource), Some(asked)) = (&resource, &request.resource)
             && !resource.is(asked)
         {
-            return Err(RedemptionError::OtherResource);
+            return Err(RedemptionError::Other(RESOURCE));
         }
         match authorization.challenge.is_of(&request.verifier) {
             true => Ok((token, resource)),
-            false => Err(RedemptionError::OtherVerifier),
+            false => Err(RedemptionError::Other("code_verifier")),
         }
     }
 }
@@ -388,35 +394,20 @@ mod tests {
             (
                 &terminal,
                 request(None, Some("http://localhost:10004/login"), None),
-                RedemptionError::OtherPort,
+                "redirect_uri",
             ),
-            (
-                &terminal,
-                request(ID, REDIRECT, None),
-                RedemptionError::OtherClient,
-            ),
-            (
-                &application,
-                request(None, PORT, None),
-                RedemptionError::OtherClient,
-            ),
-            (
-                &application,
-                request(OTHER, REDIRECT, None),
-                RedemptionError::OtherClient,
-            ),
+            (&terminal, request(ID, REDIRECT, None), "client_id"),
+            (&application, request(None, PORT, None), "client_id"),
+            (&application, request(OTHER, REDIRECT, None), "client_id"),
             (
                 &application,
                 request(ID, Some("http://127.0.0.1:33419/callback"), None),
-                RedemptionError::OtherPort,
+                "redirect_uri",
             ),
-            (
-                &application,
-                request(ID, REDIRECT, elsewhere),
-                RedemptionError::OtherResource,
-            ),
+            (&application, request(ID, REDIRECT, elsewhere), "resource"),
         ] {
-            assert_eq!(code.clone().redeem(&request), Err(error));
+            let refused = RedemptionError::Other(error);
+            assert_eq!(code.clone().redeem(&request), Err(refused));
         }
         for (code, request) in [
             (terminal, request(None, PORT, None)),
@@ -427,7 +418,8 @@ mod tests {
                 verifier,
                 ..request
             };
-            assert_eq!(code.redeem(&request), Err(RedemptionError::OtherVerifier));
+            let refused = RedemptionError::Other("code_verifier");
+            assert_eq!(code.redeem(&request), Err(refused));
         }
     }
 

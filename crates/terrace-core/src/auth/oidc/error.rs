@@ -1,8 +1,7 @@
 //! The reasons why a token grants nothing.
 
-use terrace_jose::{Quoted, TokenError};
+use terrace_jose::TokenError;
 
-use super::RuleName;
 use crate::auth::access::ScopeError;
 
 /// The reason why a token grants nothing. It is for the log only, not for the sender of the token.
@@ -25,18 +24,7 @@ pub enum GrantError {
     /// There are no rules for sign-in.
     #[error("there is no rule for sign-in: set TERRACE_LOGIN_RULES, or run `terrace role add`")]
     NoRoles,
-    /// The token is genuine, but no rule matches it. The fields describe the rule that comes closest.
-    #[error(
-        "no rule matches it: the closest, rule {rule}, requires {claim} to be {wanted}, and found {found}"
-    )]
-    NoRule {
-        /// Its name.
-        rule: RuleName,
-        /// The first claim that does not match.
-        claim: Quoted,
-        /// The pattern in the rule.
-        wanted: Quoted,
-        /// The value in the token.
-        found: Quoted,
-    },
+    /// The token is genuine, but no rule matches it. The text describes the rule that comes closest.
+    #[error("no rule matches it: {0}")]
+    NoRule(String),
 }

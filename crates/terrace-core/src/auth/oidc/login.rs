@@ -5,7 +5,7 @@ use std::str::FromStr;
 use serde_json::{Map, Value};
 
 use super::rule::{Lists, Rule, RuleName, parse_rules, union};
-use super::{GrantError, GrantedScopes, RuleError, RulesError};
+use super::{GrantError, GrantedScopes};
 use terrace_jose::Quoted;
 
 /// The rules of a deployment: a JSON list such as
@@ -32,7 +32,7 @@ impl LoginRules {
     pub fn scopes(&self, claims: &Map<String, Value>) -> Result<GrantedScopes, GrantError> {
         let verdicts = self.rules.iter();
         let verdicts =
-            verdicts.map(|(name, rule)| (*name, rule, rule.compare_all(claims, Lists::AnyOf)));
+            verdicts.map(|(name, rule)| (*name, rule, rule.compare(claims, Lists::AnyOf)));
         union(verdicts).unwrap_or(Err(GrantError::NoRoles))
     }
 
@@ -68,24 +68,29 @@ pub(super) fn warning(rule: &Rule) -> Option<&'static str> {
 
 /// Parses a rule. A rule that grants changes must identify people: `*` alone matches everyone who has an account at the
 /// provider, possibly the whole world, and so does a pattern for addresses of any domain.
-pub(super) fn take(members: &mut Map<String, Value>) -> Result<Rule, RuleError> {
+pub(super) fn take(members: &mut Map<String, Value>) -> Result<Rule, String> {
     let rule = Rule::take(members)?;
     if !rule.grants_more_than_reading() {
         return Ok(rule);
     }
     if rule.is_for_everybody() {
-        return Err(RuleError::Everybody);
+        let why = "grants write access to every account of the provider: a rule whose only pattern is * may grant only read";
+        return Err(why.to_owned());
     }
     match rule.open_domain() {
-        Some(pattern) => Err(RuleError::OpenDomain(Quoted::text(&pattern.to_string()))),
+        Some(pattern) => Err(format!(
+            "requires email to be {}, which matches addresses of any domain, and such a pattern may grant only reading: write \
+             the domain after an @, such as *@acme.example, or also require another claim, such as groups",
+            Quoted::text(&pattern.to_string())
+        )),
         None => Ok(rule),
     }
 }
 
 impl FromStr for LoginRules {
-    type Err = RulesError;
+    type Err = String;
 
-    fn from_str(text: &str) -> Result<Self, RulesError> {
+    fn from_str(text: &str) -> Result<Self, String> {
         let rules = parse_rules(text, take)?;
         Ok(Self { rules })
     }

@@ -2,10 +2,8 @@
 
 use serde_json::{Map, Value};
 use terrace_base::time::UnixTime;
-use terrace_jose::Quoted;
 
-use super::RuleError;
-use super::rule::take;
+use super::rule::{misshapen, take};
 use crate::model::mirrored_part::MirroredPart;
 use crate::model::package::Package;
 use crate::model::rule_id::RuleId;
@@ -26,7 +24,7 @@ pub struct MirrorBlocks(Vec<(RuleId, UnixTime, MirrorBlock)>);
 
 impl MirrorBlock {
     /// Parses the members of a rule: `{"providers":"registry.example.com/acme","reason":"see SEC-12"}`.
-    pub(super) fn take(members: &mut Map<String, Value>) -> Result<Self, RuleError> {
+    pub(super) fn take(members: &mut Map<String, Value>) -> Result<Self, String> {
         let providers = take(members, "providers")?;
         let reason = take(members, "reason")?;
         Ok(Self {
@@ -58,15 +56,7 @@ impl MirrorBlocks {
     }
 }
 
-fn parsed<T: std::str::FromStr>(
-    name: &'static str,
-    value: &Value,
-    wanted: &'static str,
-) -> Result<T, RuleError> {
+fn parsed<T: std::str::FromStr>(name: &str, value: &Value, wanted: &str) -> Result<T, String> {
     let parsed = value.as_str().and_then(|text| text.parse().ok());
-    parsed.ok_or_else(|| RuleError::Shape {
-        name,
-        found: Quoted::value(Some(value)),
-        wanted,
-    })
+    parsed.ok_or_else(|| misshapen(name, value, wanted))
 }

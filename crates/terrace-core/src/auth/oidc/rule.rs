@@ -5,8 +5,8 @@ use std::fmt;
 use serde_json::{Map, Value};
 
 use super::ci_system::is_standard;
-use super::{ClaimPattern, GrantError, RuleError, RulesError, limits};
-use crate::auth::access::{Scope, Scopes};
+use super::{ClaimPattern, GrantError, limits};
+use crate::auth::access::{Scope, ScopeError, Scopes};
 use crate::limits as access_limits;
 use crate::model::owner::OwnerPattern;
 use crate::model::rule_id::RuleId;
@@ -64,49 +64,77 @@ pub(super) enum Lists {
 pub(super) struct ClaimMismatch {
     /// The number of claims that match.
     pub(super) matched: usize,
-    pub(super) claim: Quoted,
-    pub(super) wanted: Quoted,
-    pub(super) found: Quoted,
+    /// The first claim that does not.
+    pub(super) why: String,
 }
 
-/// Parses a list of rules. `read` parses a rule and removes the members that it knows.
-pub(super) fn parse_rules<R>(
-    text: &str,
-    read: impl Fn(&mut Map<String, Value>) -> Result<R, RuleError>,
-) -> Result<Vec<(RuleName, R)>, RulesError> {
-    if text.len() > limits::RULES_BYTES {
-        return Err(RulesError::TooLong(text.len()));
+impl ClaimMismatch {
+    pub(super) fn new(
+        matched: usize,
+        (claim, wanted): (&str, &str),
+        claims: &Map<String, Value>,
+    ) -> Self {
+        let found = Quoted::claim(claims, claim);
+        let (claim, wanted) = (Quoted::text(claim), Quoted::text(wanted));
+        let why = format!("requires {claim} to be {wanted}, and found {found}");
+        Self { matched, why }
     }
-    let list = match json::parse(text.as_bytes()).map_err(RulesError::Json)? {
-        Value::Array(list) if !list.is_empty() => list,
-        _ => return Err(RulesError::NoList),
+}
+
+/// Parses a rule, and removes the members that it knows.
+pub(super) type Take<R> = fn(&mut Map<String, Value>) -> Result<R, String>;
+
+/// Parses a list of rules.
+pub(super) fn parse_rules<R>(text: &str, take: Take<R>) -> Result<Vec<(RuleName, R)>, String> {
+    let (bytes, max) = (text.len(), limits::RULES_BYTES);
+    if bytes > max {
+        return Err(format!(
+            "the rules are {bytes} bytes long, at most {max} are allowed"
+        ));
+    }
+    let parsed = json::parse(text.as_bytes());
+    let parsed = parsed.map_err(|why| format!("the rules cannot be parsed as JSON: {why}"))?;
+    let Value::Array(list) = parsed else {
+        return Err(NO_LIST.to_owned());
     };
-    if list.len() > limits::RULES {
-        return Err(RulesError::TooMany(list.len()));
+    let (count, max) = (list.len(), limits::RULES);
+    match count {
+        0 => return Err(NO_LIST.to_owned()),
+        _ if count > max => {
+            return Err(format!(
+                "there are {count} rules, at most {max} are allowed"
+            ));
+        }
+        _ => {}
     }
     let numbered = list.into_iter().zip(1..);
     numbered
         .map(|(rule, place)| {
-            let read = read_one(rule, &read);
-            let read = read.map_err(|fault| RulesError::Rule { rule: place, fault })?;
+            let read = read_one(rule, take).map_err(|why| format!("rule {place} {why}"))?;
             Ok((RuleName::Place(place), read))
         })
         .collect()
 }
 
-/// Parses a rule. `read` removes the members that it knows.
-pub(super) fn read_one<R>(
-    rule: Value,
-    read: &impl Fn(&mut Map<String, Value>) -> Result<R, RuleError>,
-) -> Result<R, RuleError> {
+const NO_LIST: &str = r#"the rules must be a list of at least one object, such as [{"scopes":["publish:acme"],"claims":{...}}]"#;
+
+/// Parses a rule. An error continues its name.
+pub(super) fn read_one<R>(rule: Value, take: Take<R>) -> Result<R, String> {
     let Value::Object(mut members) = rule else {
-        return Err(RuleError::NoObject(Quoted::value(Some(&rule))));
+        let found = Quoted::value(Some(&rule));
+        return Err(format!("is {found}, not an object"));
     };
-    let read = read(&mut members)?;
+    let read = take(&mut members)?;
     match members.keys().next() {
-        Some(unknown) => Err(RuleError::Unknown(Quoted::text(unknown))),
+        Some(unknown) => Err(format!("has the unknown member {}", Quoted::text(unknown))),
         None => Ok(read),
     }
+}
+
+/// Returns the error for a member of the wrong type or form.
+pub(super) fn misshapen(name: &str, found: &Value, wanted: &str) -> String {
+    let found = Quoted::value(Some(found));
+    format!("has {found} as its {name}: it must be {wanted}")
 }
 
 /// Returns the scopes of all matching rules, or the difference from the closest; `None` if there are no
@@ -151,13 +179,9 @@ pub(super) fn union<'r>(
         let scopes = Scopes::united(granted).map_err(GrantError::Scopes);
         return Some(scopes.map(|scopes| GrantedScopes { scopes, left_out }));
     }
-    let (rule, difference) = nearest?;
-    Some(Err(GrantError::NoRule {
-        rule,
-        claim: difference.claim,
-        wanted: difference.wanted,
-        found: difference.found,
-    }))
+    let (rule, ClaimMismatch { why, .. }) = nearest?;
+    let closest = format!("the closest, rule {rule}, {why}");
+    Some(Err(GrantError::NoRule(closest)))
 }
 
 /// Returns whether these scopes are not too many, and leave some to other hosts than those of `added`.
@@ -189,7 +213,7 @@ impl GrantedScopes {
 
 impl Rule {
     /// Removes `scopes` and `claims` from the members of a rule, and parses them.
-    pub(super) fn take(members: &mut Map<String, Value>) -> Result<Self, RuleError> {
+    pub(super) fn take(members: &mut Map<String, Value>) -> Result<Self, String> {
         let scopes = take(members, "scopes")?;
         let claims = take(members, "claims")?;
         Ok(Self {
@@ -239,13 +263,8 @@ impl Rule {
         self.scopes.contains(&Scope::Admin)
     }
 
-    /// Compares the rule with the claims of a token.
-    pub(super) fn compare(&self, claims: &Claims, lists: Lists) -> Result<(), ClaimMismatch> {
-        self.compare_all(claims.members(), lists)
-    }
-
-    /// Compares the rule with claims that do not come from a token.
-    pub(super) fn compare_all(
+    /// Compares the rule with the claims of a job or a person.
+    pub(super) fn compare(
         &self,
         claims: &Map<String, Value>,
         lists: Lists,
@@ -258,12 +277,11 @@ impl Rule {
         };
         match self.claims.iter().find(|asked| !is_met(asked)) {
             None => Ok(()),
-            Some((name, pattern)) => Err(ClaimMismatch {
-                matched: self.claims.iter().filter(is_met).count(),
-                claim: Quoted::text(name),
-                wanted: Quoted::text(&pattern.to_string()),
-                found: Quoted::claim(claims, name),
-            }),
+            Some((name, pattern)) => {
+                let matched = self.claims.iter().filter(is_met).count();
+                let asked = (name.as_str(), &*pattern.to_string());
+                Err(ClaimMismatch::new(matched, asked, claims))
+            }
         }
     }
 }
@@ -290,35 +308,32 @@ fn matches(name: &str, pattern: &ClaimPattern, value: &Value, lists: Lists) -> b
 }
 
 /// Removes a required member.
-pub(super) fn take(
-    members: &mut Map<String, Value>,
-    name: &'static str,
-) -> Result<Value, RuleError> {
-    members.remove(name).ok_or(RuleError::Missing(name))
+pub(super) fn take(members: &mut Map<String, Value>, name: &str) -> Result<Value, String> {
+    members.remove(name).ok_or_else(|| format!("has no {name}"))
 }
 
-fn read_scopes(value: &Value) -> Result<Vec<Scope>, RuleError> {
-    let wrong = |found: &Value| RuleError::Shape {
-        name: "scopes",
-        found: Quoted::value(Some(found)),
-        wanted: "a list of scopes, such as \"publish:acme\"",
+fn read_scopes(value: &Value) -> Result<Vec<Scope>, String> {
+    let wrong = |found| {
+        misshapen(
+            "scopes",
+            found,
+            "a list of scopes, such as \"publish:acme\"",
+        )
     };
     let list = value.as_array().ok_or_else(|| wrong(value))?;
     check_count("scopes", list.len(), access_limits::SCOPES)?;
     list.iter()
         .map(|one| {
             let scope = one.as_str().ok_or_else(|| wrong(one))?;
-            scope.parse().map_err(RuleError::Scope)
+            let scope = scope.parse();
+            scope.map_err(|why: ScopeError| format!("has an invalid scope: {why}"))
         })
         .collect()
 }
 
-fn read_claims(value: &Value) -> Result<Vec<(String, ClaimPattern)>, RuleError> {
-    let asked = value.as_object().ok_or_else(|| RuleError::Shape {
-        name: "claims",
-        found: Quoted::value(Some(value)),
-        wanted: "an object of claims and their patterns",
-    })?;
+fn read_claims(value: &Value) -> Result<Vec<(String, ClaimPattern)>, String> {
+    let wrong = || misshapen("claims", value, "an object of claims and their patterns");
+    let asked = value.as_object().ok_or_else(wrong)?;
     check_count("claims", asked.len(), limits::RULE_CLAIMS)?;
     let mut claims = Vec::new();
     for (name, pattern) in asked {
@@ -345,14 +360,14 @@ impl fmt::Display for RuleName {
 const EMAIL: &str = "email";
 const EMAIL_VERIFIED: &str = "email_verified";
 
-fn check_count(name: &'static str, count: usize, limit: usize) -> Result<(), RuleError> {
-    let is_fine = (1..=limit).contains(&count);
-    is_fine
-        .then_some(())
-        .ok_or(RuleError::Count { name, count, limit })
+fn check_count(name: &str, count: usize, limit: usize) -> Result<(), String> {
+    match (1..=limit).contains(&count) {
+        true => Ok(()),
+        false => Err(format!("has {count} {name}: it must have 1 to {limit}")),
+    }
 }
 
-fn check_name(name: &str) -> Result<(), RuleError> {
+fn check_name(name: &str) -> Result<(), String> {
     let rule = match name {
         "iss" => "use the member issuer of the rule",
         "aud" => "use the member audience of the rule",
@@ -363,18 +378,15 @@ fn check_name(name: &str) -> Result<(), RuleError> {
         _ if name.len() > limits::CLAIM_NAME_BYTES => "its name is too long",
         _ => return Ok(()),
     };
-    Err(RuleError::Claim(Quoted::text(name), rule))
+    Err(format!("requires the claim {}: {rule}", Quoted::text(name)))
 }
 
-fn read_pattern(name: &str, value: &Value) -> Result<ClaimPattern, RuleError> {
+fn read_pattern(name: &str, value: &Value) -> Result<ClaimPattern, String> {
+    let why = match value.as_str().map(str::parse) {
+        Some(Ok(pattern)) => return Ok(pattern),
+        Some(Err(why)) => why,
+        None => "write a string in quotes".to_owned(),
+    };
     let (claim, found) = (Quoted::text(name), Quoted::value(Some(value)));
-    match value.as_str().map(str::parse) {
-        Some(Ok(pattern)) => Ok(pattern),
-        Some(Err(cause)) => Err(RuleError::Pattern {
-            claim,
-            found,
-            cause,
-        }),
-        None => Err(RuleError::NoText { claim, found }),
-    }
+    Err(format!("requires {claim} to be {found}: {why}"))
 }

@@ -10,14 +10,12 @@ use std::fmt;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::rule::{Rule, RuleName, read_one};
-use super::{
-    LoginRules, MirrorBlock, MirrorBlocks, RuleError, TrustedPublisher, TrustedPublishers,
-};
+use super::{LoginRules, MirrorBlock, MirrorBlocks, TrustedPublisher, TrustedPublishers};
 use crate::auth::access::Scope;
-use crate::http::guard::{Guard, GuardError};
+use crate::http::guard::Guard;
 use crate::limits;
 use crate::model::rule_id::RuleId;
 use crate::storage::index_document::IndexDocument;
@@ -98,26 +96,6 @@ pub struct StoredRules {
     pub blocks: MirrorBlocks,
 }
 
-/// The error for a text that is not a rule which the registry may store.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum StoredRuleError {
-    /// The text exceeds the limit.
-    #[error("the rule is {0} bytes long, at most {max} are allowed", max = limits::STORED_RULE_BYTES)]
-    TooLong(usize),
-    /// The text is not JSON, or an object has a duplicate member.
-    #[error("the rule cannot be parsed as JSON: {0}")]
-    Json(String),
-    /// The rule is invalid.
-    #[error("the rule {0}")]
-    Fault(RuleError),
-    /// The issuer has a private address. Administrators of a namespace add rules, too, so such a request might reach what
-    /// they cannot.
-    #[error(
-        "the rule has an issuer that only TERRACE_TRUSTED_PUBLISHERS may name, in the configuration: {0}"
-    )]
-    PrivateIssuer(GuardError),
-}
-
 /// The metadata name of the whole document.
 const DOCUMENT: &str = "rule";
 
@@ -126,11 +104,9 @@ impl StoredRule {
     ///
     /// # Errors
     /// The reason why it is not valid.
-    pub fn parse(kind: RuleKind, text: &str) -> Result<Self, StoredRuleError> {
-        if text.len() > limits::STORED_RULE_BYTES {
-            return Err(StoredRuleError::TooLong(text.len()));
-        }
-        let value = distinct::parse(text.as_bytes()).map_err(StoredRuleError::Json)?;
+    pub fn parse(kind: RuleKind, text: &str) -> Result<Self, String> {
+        let value = distinct::parse(text.as_bytes());
+        let value = value.map_err(|why| format!("the rule cannot be parsed as JSON: {why}"))?;
         Self::from_value(kind, value)
     }
 
@@ -138,31 +114,28 @@ impl StoredRule {
     ///
     /// # Errors
     /// The reason why it is not valid.
-    pub fn from_value(kind: RuleKind, value: Value) -> Result<Self, StoredRuleError> {
+    pub fn from_value(kind: RuleKind, value: Value) -> Result<Self, String> {
         let text = json::to_string(&value);
-        if text.len() > limits::STORED_RULE_BYTES {
-            return Err(StoredRuleError::TooLong(text.len()));
+        let (bytes, max) = (text.len(), limits::STORED_RULE_BYTES);
+        if bytes > max {
+            return Err(format!(
+                "the rule is {bytes} bytes long, at most {max} are allowed"
+            ));
         }
         let parsed = match kind {
-            RuleKind::Trust => {
-                let rule = read_one(value, &|members: &mut Map<_, _>| {
-                    TrustedPublisher::take(members)
-                });
-                let rule = rule.map_err(StoredRuleError::Fault)?;
-                let issuer = rule.issuer().as_url();
-                let guard = Guard::public().check(issuer.into());
-                guard.map_err(StoredRuleError::PrivateIssuer)?;
-                Parsed::Trust(rule)
-            }
-            RuleKind::Role => {
-                let rule = read_one(value, &super::login::take);
-                Parsed::Role(rule.map_err(StoredRuleError::Fault)?)
-            }
-            RuleKind::Block => {
-                let rule = read_one(value, &|members: &mut Map<_, _>| MirrorBlock::take(members));
-                Parsed::Block(rule.map_err(StoredRuleError::Fault)?)
-            }
+            RuleKind::Trust => read_one(value, TrustedPublisher::take).map(Parsed::Trust),
+            RuleKind::Role => read_one(value, super::login::take).map(Parsed::Role),
+            RuleKind::Block => read_one(value, MirrorBlock::take).map(Parsed::Block),
         };
+        let parsed = parsed.map_err(|why| format!("the rule {why}"))?;
+        // Administrators of a namespace add rules, too, so a request to a private issuer might reach what they cannot.
+        if let Parsed::Trust(rule) = &parsed
+            && let Err(why) = Guard::public().check(rule.issuer().as_url().into())
+        {
+            return Err(format!(
+                "the rule has an issuer that only TERRACE_TRUSTED_PUBLISHERS may name, in the configuration: {why}"
+            ));
+        }
         Ok(Self { text, parsed })
     }
 
@@ -206,7 +179,7 @@ impl RuleDocument {
     ///
     /// # Errors
     /// The reason why it is not valid, by the rules of this version.
-    pub fn parse(&self) -> Result<StoredRule, StoredRuleError> {
+    pub fn parse(&self) -> Result<StoredRule, String> {
         StoredRule::parse(self.kind, &self.rule)
     }
 

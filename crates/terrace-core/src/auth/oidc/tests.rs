@@ -1,6 +1,5 @@
 //! Rules, with matching and non-matching tokens.
 
-mod accepted;
 mod claim_forgeries;
 mod forge;
 mod people;

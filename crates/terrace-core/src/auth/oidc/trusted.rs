@@ -6,10 +6,11 @@ use std::str::FromStr;
 use serde_json::{Map, Value};
 
 use super::ci_system::{CiSystem, is_standard};
-use super::rule::{ClaimMismatch, Lists, Rule, RuleName, parse_rules, take, union};
-use super::{ClaimPattern, Grant, GrantError, GrantedScopes, RuleError, RulesError, limits};
+use super::rule::{ClaimMismatch, Lists, Rule, RuleName, misshapen, parse_rules, take, union};
+use super::{ClaimPattern, Grant, GrantError, GrantedScopes, limits};
 use crate::auth::access::Scope;
 use terrace_base::time::UnixTime;
+use terrace_base::url::UrlError;
 use terrace_jose::{Claims, Expected, IssuerKeys, IssuerUrl, Quoted, TokenError, UnverifiedToken};
 
 /// The rules of a deployment: a JSON list such as
@@ -196,32 +197,36 @@ impl TrustedPublisher {
     }
 
     fn compare(&self, claims: &Claims, default: &str) -> Result<(), ClaimMismatch> {
-        self.rule.compare(claims, Lists::Refused)?;
+        self.rule.compare(claims.members(), Lists::Refused)?;
         let audience = self.audience(default);
         if claims.is_for(audience) {
             return Ok(());
         }
-        Err(ClaimMismatch {
-            matched: limits::RULE_CLAIMS,
-            claim: Quoted::text("aud"),
-            wanted: Quoted::text(audience),
-            found: Quoted::claim(claims.members(), "aud"),
-        })
+        let asked = ("aud", audience);
+        Err(ClaimMismatch::new(
+            limits::RULE_CLAIMS,
+            asked,
+            claims.members(),
+        ))
     }
 
-    pub(super) fn take(members: &mut Map<String, Value>) -> Result<Self, RuleError> {
+    pub(super) fn take(members: &mut Map<String, Value>) -> Result<Self, String> {
         let rule = Rule::take(members)?;
         let issuer = read_issuer(&take(members, "issuer")?)?;
         let audience = members.remove("audience");
         let audience = audience.as_ref().map(read_audience).transpose()?;
         if rule.grants_all() {
-            return Err(RuleError::Admin);
+            let why = "grants \"admin\", which jobs may never have: grant only the namespace that it publishes to, such as \
+                       \"publish:acme\"";
+            return Err(why.to_owned());
         }
         let system = CiSystem::of(&issuer);
         let vouched = members.remove("identifies");
         let vouched = vouched.as_ref().map(read_identifies).transpose()?;
         if vouched.is_some() && system != CiSystem::Other {
-            return Err(RuleError::Identifies);
+            let why =
+                "has identifies, which is for issuers other than GitHub and GitLab: remove it";
+            return Err(why.to_owned());
         }
         let is_vouched_for = vouched == Some(true);
         let identifies = |(name, pattern): (&str, &ClaimPattern)| {
@@ -229,7 +234,10 @@ impl TrustedPublisher {
                 || (is_vouched_for && !is_standard(name) && pattern.pins_some_part())
         };
         if !rule.claims().any(identifies) {
-            return Err(RuleError::Anybody(system.advice()));
+            return Err(format!(
+                "does not identify the jobs that it trusts: add a claim that identifies them, without a * in its first part: {}",
+                system.advice()
+            ));
         }
         Ok(Self {
             issuer,
@@ -244,38 +252,20 @@ impl TrustedPublisher {
 /// workflow may lack such rules, so a pattern that matches several of them excludes nothing.
 fn excludes_forks(name: &str, pattern: &ClaimPattern) -> bool {
     let text = pattern.to_string();
+    let is_one = |text: Option<&str>| text.is_some_and(|text| !text.contains('*'));
     match name {
-        "environment" | "environment_node_id" => is_one(&text),
-        "job_workflow_ref" | "workflow_ref" => is_one_workflow(&text),
+        "environment" | "environment_node_id" => is_one(Some(&text)),
+        "job_workflow_ref" | "workflow_ref" => is_one(text.split('@').next()),
         "event_name" => !pattern.matches("pull_request_target"),
-        "ref" => !could_be_branch(&text),
+        "ref" => text.starts_with("refs/tags/"),
         "ref_type" => !pattern.matches("branch"),
         "sub" => {
-            let value = |name| text.split_once(name).map(|(_, value)| value);
-            let environment = value(":environment:").and_then(|value| value.split(':').next());
-            environment.is_some_and(is_one)
-                || value("workflow_ref:").is_some_and(is_one_workflow)
+            let environment = text.split_once(":environment:");
+            is_one(environment.and_then(|(_, value)| value.split(':').next()))
                 || text.contains(":ref:refs/tags/")
         }
         _ => false,
     }
-}
-
-fn is_one(pattern: &str) -> bool {
-    !pattern.contains('*')
-}
-
-/// Returns whether a pattern such as `acme/widget/.github/workflows/release.yml@*` matches one workflow only,
-/// at any ref.
-fn is_one_workflow(pattern: &str) -> bool {
-    pattern.split('@').next().is_some_and(is_one)
-}
-
-/// Returns whether a pattern for a ref can match a branch, judged by the text before its first star.
-fn could_be_branch(pattern: &str) -> bool {
-    const BRANCHES: &str = "refs/heads/";
-    let literal = pattern.split('*').next().unwrap_or_default();
-    literal.starts_with(BRANCHES) || BRANCHES.starts_with(literal)
 }
 
 /// Returns whether a claim of GitHub's is a subject that names a repository without its ID
@@ -287,22 +277,16 @@ fn is_subject_without_ids(name: &str, pattern: &ClaimPattern) -> bool {
     name == "sub" && repository.is_some_and(|it| !it.contains('@'))
 }
 
-/// Returns whether a claim of GitLab's excludes some branches, or leaves the choice to an environment. `sub` and
-/// `ci_config_ref_uri` end in a ref.
+/// Returns whether a claim of GitLab's excludes some branches, or leaves the choice to an environment. `sub` ends in a ref.
 fn limits_branches(name: &str, pattern: &ClaimPattern) -> bool {
-    const NAME: &str = "a-branch-of-any-name";
-    const PATH: &str = "refs/heads/a-branch-of-any-name";
     let text = pattern.to_string();
-    let after = |separator, branch: &str| {
-        let last = text.rsplit_once(separator).map(|(_, last)| last.parse());
-        matches!(last, Some(Ok::<ClaimPattern, _>(last)) if !last.matches(branch))
-    };
     let excludes = |value: &str| !pattern.matches(value);
     match name {
-        "sub" => after(":ref:", NAME),
-        "ci_config_ref_uri" => after("@", PATH),
-        "ref" => excludes(NAME),
-        "ref_path" => excludes(PATH),
+        "sub" => text
+            .rsplit_once(":ref:")
+            .is_some_and(|(_, last)| !last.contains('*')),
+        "ref" => excludes("a-branch-of-any-name"),
+        "ref_path" => excludes("refs/heads/a-branch-of-any-name"),
         "ref_type" => excludes("branch"),
         "ref_protected" | "environment_protected" => excludes("false"),
         "environment" => !pattern.is_anything(),
@@ -310,39 +294,33 @@ fn limits_branches(name: &str, pattern: &ClaimPattern) -> bool {
     }
 }
 
-fn read_issuer(value: &Value) -> Result<IssuerUrl, RuleError> {
+fn read_issuer(value: &Value) -> Result<IssuerUrl, String> {
     let parsed = value.as_str().unwrap_or_default().parse();
-    parsed.map_err(|cause| RuleError::Issuer {
-        found: Quoted::value(Some(value)),
-        cause,
+    parsed.map_err(|why: UrlError| {
+        let found = Quoted::value(Some(value));
+        format!("has {found} as its issuer: {why}")
     })
 }
 
-fn read_identifies(value: &Value) -> Result<bool, RuleError> {
-    value.as_bool().ok_or_else(|| RuleError::Shape {
-        name: "identifies",
-        found: Quoted::value(Some(value)),
-        wanted: "true or false",
-    })
+fn read_identifies(value: &Value) -> Result<bool, String> {
+    let wrong = || misshapen("identifies", value, "true or false");
+    value.as_bool().ok_or_else(wrong)
 }
 
-fn read_audience(value: &Value) -> Result<String, RuleError> {
+fn read_audience(value: &Value) -> Result<String, String> {
     let is_audience = |text: &&str| {
         let is_long = text.len() > limits::AUDIENCE_BYTES;
         !is_long && !text.trim().is_empty() && !text.contains(char::is_control)
     };
     let audience = value.as_str().filter(is_audience).map(str::to_owned);
-    audience.ok_or_else(|| RuleError::Shape {
-        name: "audience",
-        found: Quoted::value(Some(value)),
-        wanted: "a string, as in the job's token request",
-    })
+    let wrong = || misshapen("audience", value, "a string, as in the job's token request");
+    audience.ok_or_else(wrong)
 }
 
 impl FromStr for TrustedPublishers {
-    type Err = RulesError;
+    type Err = String;
 
-    fn from_str(text: &str) -> Result<Self, RulesError> {
+    fn from_str(text: &str) -> Result<Self, String> {
         let rules = parse_rules(text, TrustedPublisher::take)?;
         Ok(Self { rules })
     }

@@ -1,17 +1,12 @@
 //! The document that describes a client.
 
-use std::fmt;
-use std::str::FromStr;
-
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::{ClientId, LoopbackRedirect};
+use crate::auth::access::TokenName;
 use crate::auth::login::CLIENT_DOCUMENT_BYTES;
-use terrace_base::untrusted::{is_unprintable, quoted};
-
-/// Maximum length of the name of an OAuth client, in characters: a line of the page that asks for consent.
-const CLIENT_NAME_CHARS: usize = 64;
+use terrace_base::untrusted::quoted;
 
 /// A document of metadata (draft-ietf-oauth-client-id-metadata-document, section 4; RFC 7591, section 2). Further members
 /// are ignored.
@@ -28,104 +23,73 @@ pub struct ClientDocument {
     client_secret: Option<Value>,
 }
 
-/// The name that a client gives itself, on one line. Anyone may choose any name.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ClientName(String);
-
-/// The reason why the document of a client is not accepted.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum ClientDocumentError {
-    /// The response has another status than 200. Redirects are not followed.
-    #[error("it is answered with status {0}: it must be 200, without a redirect")]
-    Status(u16),
-    /// The response is not JSON by its type.
-    #[error("its content type is {}: it must be application/json", quoted(.0))]
-    ContentType(String),
-    /// The response is too long.
-    #[error("it is longer than {} bytes", CLIENT_DOCUMENT_BYTES)]
-    TooLong,
-    /// The response does not have the form of such a document.
-    #[error("it is not a document of metadata with client_id, client_name and redirect_uris: {0}")]
-    Form(String),
-    /// The document describes another client.
-    #[error("its client_id is {}: it must be its own URL", quoted(.0))]
-    OtherClient(String),
-    /// The client has no name.
-    #[error("its client_name is empty")]
-    NoName,
-    /// The client waits at a URL that it has not registered.
-    #[error("its redirect_uris do not contain the redirect_uri {}", quoted(.0))]
-    OtherRedirect(String),
-    /// The client authenticates itself, which public clients cannot.
-    #[error("its token_endpoint_auth_method is {}: it must be none", quoted(.0))]
-    AuthMethod(String),
-    /// The document contains a secret, which is public then.
-    #[error("it has a client_secret: a public document must not have one")]
-    Secret,
-    /// The client uses another grant.
-    #[error("its grant_types are {}: they must include authorization_code", quoted(.0))]
-    GrantTypes(String),
-}
-
 impl ClientDocument {
     /// Parses the response of a host.
     ///
     /// # Errors
     /// The rule that it violates.
-    pub fn parse(
-        status: u16,
-        content_type: Option<&str>,
-        body: &[u8],
-    ) -> Result<Self, ClientDocumentError> {
+    pub fn parse(status: u16, content_type: Option<&str>, body: &[u8]) -> Result<Self, String> {
         if status != 200 {
-            return Err(ClientDocumentError::Status(status));
+            return Err(format!(
+                "it is answered with status {status}: it must be 200, without a redirect"
+            ));
         }
         let content_type = content_type.unwrap_or_default();
         if !is_json(content_type) {
-            return Err(ClientDocumentError::ContentType(content_type.to_owned()));
+            let found = quoted(content_type);
+            return Err(format!(
+                "its content type is {found}: it must be application/json"
+            ));
         }
         if body.len() > CLIENT_DOCUMENT_BYTES {
-            return Err(ClientDocumentError::TooLong);
+            return Err(format!("it is longer than {CLIENT_DOCUMENT_BYTES} bytes"));
         }
         // serde would read a list, too.
         let object = serde_json::from_slice::<Map<String, Value>>(body);
         let parsed = object.and_then(|object| serde_json::from_value(Value::Object(object)));
         parsed.map_err(|error| {
             // The message may repeat a value of the document.
-            ClientDocumentError::Form(quoted(&error.to_string()).to_string())
+            let why = quoted(&error.to_string()).to_string();
+            format!(
+                "it is not a document of metadata with client_id, client_name and redirect_uris: {why}"
+            )
         })
     }
 
-    /// Returns the name of the client if this document allows its request.
+    /// Returns the name that the client gives itself, if this document allows its request. Anyone may choose any name.
     ///
     /// # Errors
     /// The rule that the document or the request violates.
-    pub fn allow(
-        self,
-        id: &ClientId,
-        redirect: &LoopbackRedirect,
-    ) -> Result<ClientName, ClientDocumentError> {
+    pub fn allow(self, id: &ClientId, redirect: &LoopbackRedirect) -> Result<TokenName, String> {
         if self.client_id != id.as_str() {
-            return Err(ClientDocumentError::OtherClient(self.client_id));
+            let found = quoted(&self.client_id);
+            return Err(format!("its client_id is {found}: it must be its own URL"));
         }
         if self.client_secret.is_some() {
-            return Err(ClientDocumentError::Secret);
+            return Err("it has a client_secret: a public document must not have one".to_owned());
         }
-        match self.token_endpoint_auth_method {
-            None => {}
-            Some(method) if method == "none" => {}
-            Some(other) => return Err(ClientDocumentError::AuthMethod(other)),
+        if let Some(method) = self.token_endpoint_auth_method.filter(|it| it != "none") {
+            let found = quoted(&method);
+            return Err(format!(
+                "its token_endpoint_auth_method is {found}: it must be none"
+            ));
         }
         if let Some(types) = self.grant_types
             && !types.iter().any(|it| it == "authorization_code")
         {
-            return Err(ClientDocumentError::GrantTypes(types.join(" ")));
+            let found = quoted(&types.join(" ")).to_string();
+            return Err(format!(
+                "its grant_types are {found}: they must include authorization_code"
+            ));
         }
         let mut registered = self.redirect_uris.iter();
         if !registered.any(|uri| redirect.is_registered_as(uri)) {
-            return Err(ClientDocumentError::OtherRedirect(redirect.to_string()));
+            let found = quoted(redirect.as_str());
+            return Err(format!(
+                "its redirect_uris do not contain the redirect_uri {found}"
+            ));
         }
-        ClientName::nearest(&self.client_name).ok_or(ClientDocumentError::NoName)
+        Ok(TokenName::nearest(&self.client_name))
     }
 }
 
@@ -135,35 +99,6 @@ fn is_json(content_type: &str) -> bool {
     let essence = essence.to_ascii_lowercase();
     let of_application = essence.strip_prefix("application/");
     of_application.is_some_and(|subtype| subtype == "json" || subtype.ends_with("+json"))
-}
-
-impl ClientName {
-    /// Returns the valid name closest to any text, if there is one: unprintable characters are replaced, and a long text is
-    /// truncated.
-    fn nearest(text: &str) -> Option<Self> {
-        let shown = text.trim().chars().take(CLIENT_NAME_CHARS);
-        let shown = shown.map(|c| match is_unprintable(c) {
-            true => char::REPLACEMENT_CHARACTER,
-            false => c,
-        });
-        Some(shown.collect::<String>())
-            .filter(|name| !name.is_empty())
-            .map(Self)
-    }
-}
-
-impl FromStr for ClientName {
-    type Err = ClientDocumentError;
-
-    fn from_str(text: &str) -> Result<Self, ClientDocumentError> {
-        Self::nearest(text).ok_or(ClientDocumentError::NoName)
-    }
-}
-
-impl fmt::Display for ClientName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
 }
 
 #[cfg(test)]
@@ -187,18 +122,14 @@ mod tests {
 
     const JSON: Option<&str> = Some("application/json; charset=utf-8");
 
-    fn answered(
-        status: u16,
-        content_type: Option<&str>,
-        body: &str,
-    ) -> Result<String, ClientDocumentError> {
+    fn answered(status: u16, content_type: Option<&str>, body: &str) -> Result<String, String> {
         let redirect = "http://127.0.0.1:33418/callback".parse().unwrap();
         let document = ClientDocument::parse(status, content_type, body.as_bytes())?;
         let name = document.allow(&ID.parse().unwrap(), &redirect)?;
         Ok(name.to_string())
     }
 
-    fn with(name: &str, value: Value) -> Result<String, ClientDocumentError> {
+    fn with(name: &str, value: Value) -> Result<String, String> {
         let mut document = document();
         match value {
             Value::Null => document.as_object_mut().unwrap().remove(name),
@@ -228,7 +159,6 @@ mod tests {
             ("client_id", json!("https://app.example.com/other")),
             ("client_id", Value::Null),
             ("client_id", json!(1)),
-            ("client_name", json!(" ")),
             ("client_name", Value::Null),
             ("redirect_uris", json!(["http://127.0.0.1/other"])),
             ("redirect_uris", json!([])),
@@ -237,7 +167,7 @@ mod tests {
             ("grant_types", json!(["client_credentials"])),
             ("client_secret", json!("s")),
         ] {
-            let error = with(name, value).unwrap_err().to_string();
+            let error = with(name, value).unwrap_err();
             assert!(error.contains(name), "{error}");
         }
     }
@@ -268,13 +198,5 @@ mod tests {
         ] {
             assert!(answered(200, Some(json), &good).is_ok(), "{json}");
         }
-    }
-
-    #[test]
-    fn a_name_is_one_printable_line_of_limited_length() {
-        let long = with("client_name", json!("n\n\u{202e}".repeat(100))).unwrap();
-        assert_eq!(long.chars().count(), CLIENT_NAME_CHARS);
-        assert!(long.starts_with("n\u{fffd}\u{fffd}n"), "{long}");
-        assert_eq!(long.parse::<ClientName>().unwrap().to_string(), long);
     }
 }

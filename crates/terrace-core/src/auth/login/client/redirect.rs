@@ -13,19 +13,6 @@ const LOOPBACK: [&str; 3] = ["127.0.0.1", "[::1]", "localhost"];
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoopbackRedirect(Url);
 
-/// The error for a text that is not such a URL.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum LoopbackRedirectError {
-    /// The text is not a URL, or leads to another machine.
-    #[error(
-        "must be http:// with 127.0.0.1, [::1] or localhost, without a user name or a fragment: codes go to the user's own machine only"
-    )]
-    Elsewhere,
-    /// The URL is too long.
-    #[error("must be at most {} bytes long", CLIENT_URL_BYTES)]
-    TooLong,
-}
-
 impl LoopbackRedirect {
     /// Returns the URI as it was sent.
     pub fn as_str(&self) -> &str {
@@ -68,16 +55,19 @@ impl LoopbackRedirect {
 }
 
 impl FromStr for LoopbackRedirect {
-    type Err = LoopbackRedirectError;
+    type Err = String;
 
-    fn from_str(text: &str) -> Result<Self, LoopbackRedirectError> {
-        if text.len() > CLIENT_URL_BYTES {
-            return Err(LoopbackRedirectError::TooLong);
-        }
+    fn from_str(text: &str) -> Result<Self, String> {
         let url: Option<Url> = text.parse().ok();
         let is_here = |url: &Url| url.scheme() == Scheme::Http && LOOPBACK.contains(&url.host());
         let url = url.filter(|url| is_here(url) && url.port() != Some(0));
-        url.map(Self).ok_or(LoopbackRedirectError::Elsewhere)
+        let url = url.filter(|_| text.len() <= CLIENT_URL_BYTES);
+        url.map(Self).ok_or_else(|| {
+            format!(
+                "must be http:// with 127.0.0.1, [::1] or localhost, without a user name or a fragment, in at most \
+                 {CLIENT_URL_BYTES} bytes: codes go to the user's own machine only"
+            )
+        })
     }
 }
 
