@@ -10,6 +10,7 @@ use std::path::{self, Path};
 use std::time::Duration;
 
 use serde_json::{Map, json};
+use terrace_base::secret::Secret;
 use terrace_commands::{Failure, Output, ServeArguments, in_shell, settings};
 use terrace_core::config::Config;
 use terrace_core::model::name::Hostname;
@@ -61,8 +62,13 @@ pub(crate) fn run(arguments: &ServeArguments, output: &Output) -> Result<(), Fai
         ))
     })?;
     token.keep()?;
-    let place = Place::of(server.address(), is_encrypted, &hostnames);
-    greet(&place, &token, output);
+    let address = server.address();
+    greet(&url_of(address, is_encrypted, &hostnames), &token, output);
+    if address.ip().is_unspecified() && hostnames.is_empty() {
+        output.warning(
+            "other machines need a hostname of it: name those that it accepts with --var TERRACE_HOSTNAMES=registry.example.com",
+        );
+    }
     if is_cached {
         output.warning(
             "TERRACE_DOWNLOADS is edge: this server has no cache at the edge, and serves archives as with worker",
@@ -172,81 +178,37 @@ fn configuration(
     Ok(config)
 }
 
-/// The place of the registry, as people on this machine reach it.
-struct Place {
-    /// A URL that the registry accepts.
-    url: String,
-    /// Whether the server listens at every address of this machine, and the hostnames that it accepts there.
-    others: Option<String>,
-}
-
-impl Place {
-    /// Returns the place of a server at this address. Requests that name the address of all interfaces are refused: a
-    /// certificate is for a hostname, and without one the token does not leave this machine.
-    fn of(address: SocketAddr, is_encrypted: bool, hostnames: &[Hostname]) -> Self {
-        let scheme = if is_encrypted { "https" } else { "http" };
-        if !address.ip().is_unspecified() {
-            let url = format!("{scheme}://{address}");
-            return Self { url, others: None };
-        }
-        let port = address.port();
-        let url = match (hostnames.first().filter(|_| is_encrypted), address) {
-            (Some(hostname), _) => format!("{scheme}://{hostname}:{port}"),
-            (None, SocketAddr::V4(_)) => format!("{scheme}://{}:{port}", Ipv4Addr::LOCALHOST),
-            (None, SocketAddr::V6(_)) => format!("{scheme}://[{}]:{port}", Ipv6Addr::LOCALHOST),
-        };
-        let names: Vec<String> = hostnames.iter().map(ToString::to_string).collect();
-        let others = match names.as_slice() {
-            [] => "other machines need a hostname of it: name those that it accepts with --var \
-                   TERRACE_HOSTNAMES=registry.example.com"
-                .to_owned(),
-            names => format!(
-                "other machines reach it as {} (TERRACE_HOSTNAMES)",
-                names.join(", ")
-            ),
-        };
-        Self {
-            url,
-            others: Some(others),
-        }
+/// Returns the URL of a server at this address, for people on this machine. Requests that name the address of all interfaces are
+/// refused: a certificate is for a hostname, and without one the token does not leave this machine.
+fn url_of(address: SocketAddr, is_encrypted: bool, hostnames: &[Hostname]) -> String {
+    let scheme = if is_encrypted { "https" } else { "http" };
+    let port = address.port();
+    match (hostnames.first().filter(|_| is_encrypted), address) {
+        _ if !address.ip().is_unspecified() => format!("{scheme}://{address}"),
+        (Some(hostname), _) => format!("{scheme}://{hostname}:{port}"),
+        (None, SocketAddr::V4(_)) => format!("{scheme}://{}:{port}", Ipv4Addr::LOCALHOST),
+        (None, SocketAddr::V6(_)) => format!("{scheme}://[{}]:{port}", Ipv6Addr::LOCALHOST),
     }
 }
 
 /// Prints the address of the registry, an admin token that was just made, and the next commands.
-fn greet(Place { url, others }: &Place, token: &AdminToken, output: &Output) {
-    let mut document = Map::new();
-    document.insert("status".to_owned(), json!("ok"));
-    document.insert("url".to_owned(), json!(url));
+fn greet(url: &str, token: &AdminToken, output: &Output) {
+    let secret = token.made.as_ref().map(Secret::expose);
+    let file = token.file.as_deref();
     let mut text = format!("the registry is at {url} until you press Ctrl-C\n");
-    if let Some(others) = others {
-        text += &format!("{others}\n");
+    if let Some(secret) = secret {
+        let place = file.map_or("no file".to_owned(), |file| file.display().to_string());
+        text += &format!(
+            "\nIts admin token was made just now, and is shown only once ({place} contains it):\n\n  {secret}\n"
+        );
     }
-    let variable = match token {
-        AdminToken::OfOperator => String::new(),
-        AdminToken::Stored(file) => read_from(file),
-        AdminToken::Made { secret, file } => {
-            document.insert("token".to_owned(), json!(secret.expose()));
-            text += &match file {
-                Some(file) => format!(
-                    "\nIts admin token was made just now, and is shown only once. {} contains it:\n",
-                    file.display()
-                ),
-                None => "\nIts admin token, which is valid until then:\n".to_owned(),
-            };
-            text += &format!("\n  {}\n", secret.expose());
-            match file {
-                Some(file) => read_from(file),
-                None => format!("TERRACE_TOKEN={}", secret.expose()),
-            }
-        }
-    };
-    if let Some(file) = token.file() {
-        let file = file.display().to_string();
-        document.insert("token_file".to_owned(), json!(file));
-    }
-    let place = match variable.as_str() {
-        "" => "another terminal that has the admin token in TERRACE_TOKEN",
-        _ => "another terminal",
+    let (variable, place) = match (file, secret) {
+        (Some(file), _) => (read_from(file), "another terminal"),
+        (None, Some(secret)) => (format!("TERRACE_TOKEN={secret}"), "another terminal"),
+        (None, None) => (
+            String::new(),
+            "another terminal that has the admin token in TERRACE_TOKEN",
+        ),
     };
     let variables = format!("TERRACE_URL={url} {variable}");
     text += &format!(
@@ -254,6 +216,12 @@ fn greet(Place { url, others }: &Place, token: &AdminToken, output: &Output) {
          terrace publish module . --address acme/vpc/aws --version 1.0.0\n",
         variables.trim_end()
     );
+    let mut document = Map::from_iter([
+        ("status".to_owned(), json!("ok")),
+        ("url".to_owned(), json!(url)),
+    ]);
+    document.extend(secret.map(|secret| ("token".to_owned(), json!(secret))));
+    document.extend(file.map(|file| ("token_file".to_owned(), json!(file.display().to_string()))));
     output.text(&text, &document);
 }
 
@@ -267,63 +235,16 @@ fn read_from(file: &Path) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_url_of_a_registry_is_one_that_it_accepts() {
-        let names = ["registry.example.com", "other.example.com"].map(|it| it.parse().unwrap());
-        for (address, is_encrypted, names, url, others) in [
-            (
-                "127.0.0.1:80",
-                false,
-                &names[..],
-                "http://127.0.0.1:80",
-                None,
-            ),
-            (
-                "10.0.0.7:80",
-                false,
-                &names[..0],
-                "http://10.0.0.7:80",
-                None,
-            ),
-            (
-                "0.0.0.0:80",
-                false,
-                &names[..0],
-                "http://127.0.0.1:80",
-                Some("--var TERRACE_HOSTNAMES="),
-            ),
-            (
-                "[::]:80",
-                false,
-                &names[..0],
-                "http://[::1]:80",
-                Some("--var"),
-            ),
-            (
-                "0.0.0.0:80",
-                false,
-                &names[..],
-                "http://127.0.0.1:80",
-                Some("registry.example.com, other.example.com"),
-            ),
-            (
-                "0.0.0.0:443",
-                true,
-                &names[..],
-                "https://registry.example.com:443",
-                Some("other.example.com"),
-            ),
-        ] {
-            let place = Place::of(address.parse().unwrap(), is_encrypted, names);
-            assert_eq!(place.url, url);
-            match (place.others, others) {
-                (None, None) => {}
-                (Some(text), Some(part)) => assert!(text.contains(part), "{text}"),
-                (found, _) => panic!("{address}: {found:?}"),
-            }
-        }
+#[test]
+fn the_url_of_a_registry_is_one_that_it_accepts() {
+    let names = ["registry.example.com", "other.example.com"].map(|it| it.parse().unwrap());
+    for (address, is_encrypted, url) in [
+        ("10.0.0.7:80", false, "http://10.0.0.7:80"),
+        ("0.0.0.0:80", false, "http://127.0.0.1:80"),
+        ("[::]:80", false, "http://[::1]:80"),
+        ("0.0.0.0:443", true, "https://registry.example.com:443"),
+    ] {
+        let found = url_of(address.parse().unwrap(), is_encrypted, &names);
+        assert_eq!(found, url);
     }
 }

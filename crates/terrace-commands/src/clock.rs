@@ -1,6 +1,6 @@
 //! The only place that reads the current time.
 
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use terrace_base::time::UnixTime;
 
@@ -11,23 +11,4 @@ use terrace_base::time::UnixTime;
 pub(crate) fn now() -> UnixTime {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     UnixTime(since.map(|time| time.as_secs()).unwrap_or_default())
-}
-
-/// A measurement of the time that something takes.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Stopwatch(Instant);
-
-impl Stopwatch {
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "a native program has a monotonic clock"
-    )]
-    pub(crate) fn start() -> Self {
-        Self(Instant::now())
-    }
-
-    /// Returns the time since the start.
-    pub(crate) fn elapsed(self) -> Duration {
-        self.0.elapsed()
-    }
 }

@@ -123,35 +123,6 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    /// Returns whether the command changes nothing, so that a reader of its output may leave early.
-    pub(crate) fn is_read_only(&self) -> bool {
-        match self {
-            Self::List(_)
-            | Self::Show(_)
-            | Self::Search(_)
-            | Self::Check(_)
-            | Self::Compare(_)
-            | Self::Mcp
-            | Self::Config(_)
-            | Self::Doctor(_)
-            | Self::Whoami(_)
-            | Self::Profile(_)
-            | Self::Completion(_) => true,
-            Self::Docs(command) => matches!(command, DocsCommand::Check(_)),
-            Self::Key(command) => matches!(command, KeyCommand::List { .. }),
-            Self::Release(command) => matches!(command, ReleaseCommand::Show { .. }),
-            Self::Admin(command) => matches!(command, AdminCommand::Audit { .. }),
-            Self::Token(command) => matches!(command, TokenCommand::List { .. }),
-            Self::Trust(command) => matches!(command, TrustCommand::List(_)),
-            Self::Role(command) => matches!(command, RoleCommand::List(_)),
-            Self::Webhook(command) => matches!(command, WebhookCommand::List),
-            Self::Mirror(command) => {
-                matches!(command, MirrorCommand::List(_) | MirrorCommand::Blocks)
-            }
-            Self::Publish(_) | Self::Serve(_) | Self::Login(_) | Self::Logout(_) => false,
-        }
-    }
-
     /// Returns whether a profile may name the registry of the command.
     pub(crate) fn uses_profile(&self) -> bool {
         match self {

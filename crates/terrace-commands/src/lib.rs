@@ -31,6 +31,7 @@ use std::process::ExitCode;
 pub use commands::serve::{ServeArguments, Variable, settings};
 pub use error::{Exit, Failure, Several};
 pub use output::{Output, in_shell};
+pub use random::text as random_text;
 
 use crate::commands::command_line::{self, usage_error};
 use crate::output::secrets::Secrets;
@@ -48,9 +49,7 @@ pub fn run(serve: Serve) -> ExitCode {
     };
     let output = Output::new(arguments.json, arguments.verbosity(), secrets);
     let output = output.with_registry(arguments.registry.options());
-    let is_read_only = arguments.command.is_read_only();
-    let ended =
-        commands::run(&arguments, serve, &output).and_then(|()| output.printed(is_read_only));
+    let ended = commands::run(&arguments, serve, &output).and_then(|()| output.printed());
     match ended {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {

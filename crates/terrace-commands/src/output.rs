@@ -31,9 +31,6 @@ use crate::output::style::Style;
 
 const UPLOAD_BAR: &str = "  {bar:16} {bytes:>10} of {total_bytes:<10} {eta:>4}  {wide_msg}";
 
-/// The columns before the message of an upload bar.
-const BAR_COLUMNS: usize = 52;
-
 const COUNTER: &str = "  {pos} of {len}  {wide_msg}";
 
 /// The amount of output on standard error.
@@ -136,43 +133,31 @@ impl Output {
 
     /// Prints the result: the lines for people, or `document` with the warnings for programs.
     pub(crate) fn result(&self, lines: &[impl AsRef<str>], document: &impl Serialize) {
-        if !self.json {
-            return self.print(&self.shown_lines(lines));
+        match self.json {
+            true => self.print_document(document),
+            false => self.print(&self.shown_lines(lines)),
         }
-        let mut document = self.with_warnings(document);
-        self.secrets().hide_in(&mut document);
-        self.print(&json_text(&document));
     }
 
     /// Prints a result that is a secret. No other output contains one.
     pub(crate) fn secret(&self, secret: &str, document: &impl Serialize) {
-        if !self.json {
-            return self.print(&untrusted::line(secret).to_string());
-        }
-        self.print(&json_text(&self.with_warnings(document)));
+        self.text(&untrusted::line(secret).to_string(), document);
     }
 
     /// Prints the result: the screen for people, or `document` with the warnings for programs.
     pub(crate) fn report(&self, screen: Screen, document: &impl Serialize) {
+        match self.json {
+            true => self.print_document(document),
+            false => self.print(&self.secrets().hide(&screen.into_text())),
+        }
+    }
+
+    /// Prints a result: the screen for people, or for programs the registry's own document.
+    pub(crate) fn screen(&self, screen: Screen, json: &str) {
         if !self.json {
             return self.print(&self.secrets().hide(&screen.into_text()));
         }
-        let mut document = self.with_warnings(document);
-        self.secrets().hide_in(&mut document);
-        self.print(&json_text(&document));
-    }
-
-    /// Prints a result: the screen for people, or for programs the registry's JSON as it is.
-    pub(crate) fn screen(&self, screen: Screen, json: &str) {
-        let text = match self.json {
-            true if std::io::stdout().is_terminal() => match serde_json::from_str(json) {
-                Ok(document) => json_text(&document),
-                Err(_) => unchanged_json(json),
-            },
-            true => unchanged_json(json),
-            false => screen.into_text(),
-        };
-        self.print(&self.secrets().hide(&text));
+        self.print(&printable(&self.secrets().hide(json)));
     }
 
     /// Returns whether results are JSON documents.
@@ -222,21 +207,26 @@ impl Output {
         document
     }
 
+    /// Prints a document with the warnings and without secrets.
+    fn print_document(&self, document: &impl Serialize) {
+        let mut document = self.with_warnings(document);
+        self.secrets().hide_in(&mut document);
+        self.print(&json_text(&document));
+    }
+
     fn warnings(&self) -> Vec<String> {
         let warnings = self.warnings.lock().map(|warnings| warnings.clone());
         warnings.unwrap_or_default()
     }
 
-    /// Checks that the result reached standard output. The reader of a command that only reads may close it early, as `head`
-    /// does.
+    /// Checks that the result reached standard output. Its reader may close it early, as `head` does.
     ///
     /// # Errors
     /// The write failed: a caller must not take silence for success.
-    pub(crate) fn printed(&self, is_read_only: bool) -> Result<(), Failure> {
+    pub(crate) fn printed(&self) -> Result<(), Failure> {
         let unprinted = self.unprinted.lock().ok().and_then(|mut it| it.take());
-        match unprinted {
+        match unprinted.filter(|cause| cause.kind() != ErrorKind::BrokenPipe) {
             None => Ok(()),
-            Some(cause) if is_read_only && cause.kind() == ErrorKind::BrokenPipe => Ok(()),
             Some(cause) => Err(Failure::Unexpected(format!(
                 "the command succeeded, but its result could not be printed: {cause}"
             ))),
@@ -253,38 +243,22 @@ impl Output {
 
     /// Prints a failure, in the same two forms.
     pub(crate) fn failure(&self, failure: &Failure) {
-        if matches!(failure, Failure::Reported(_)) {
-            return;
+        let several = match failure {
+            Failure::Reported(_) => return,
+            Failure::Several(several) => Some(several),
+            _ => None,
+        };
+        if self.json {
+            let mut document = failure_document(failure);
+            document.extend(several.into_iter().flat_map(|it| it.document.clone()));
+            return self.print_document(&document);
         }
-        if !self.json {
-            for reason in failure.reasons() {
-                self.to_stderr(&format!("error: {reason}"));
-            }
+        for reason in failure.reasons() {
+            self.to_stderr(&format!("error: {reason}"));
         }
-        match failure {
-            Failure::Several(several) if self.json => {
-                let mut document = failure_document(failure);
-                document.extend(several.document.clone());
-                document.insert("warnings".to_owned(), json!(self.warnings()));
-                let mut document = Value::Object(document);
-                self.secrets().hide_in(&mut document);
-                self.print(&json_text(&document));
-            }
-            Failure::Several(several) if !several.lines.is_empty() => {
-                self.print(&self.shown_lines(&several.lines));
-            }
-            Failure::Several(_) => {}
-            _ if self.json => self.print_failure(failure),
-            _ => {}
+        if let Some(several) = several.filter(|it| !it.lines.is_empty()) {
+            self.print(&self.shown_lines(&several.lines));
         }
-    }
-
-    /// Prints a failure as the JSON document on standard output.
-    pub(crate) fn print_failure(&self, failure: &Failure) {
-        let mut document = Value::Object(failure_document(failure));
-        self.secrets().hide_in(&mut document);
-        // If this fails, the exit code still reports the failure.
-        let _ = to_stdout(&json_text(&document));
     }
 
     /// Prints the message about an invalid command line.
@@ -305,8 +279,7 @@ impl Output {
         if let Ok(style) = ProgressStyle::with_template(UPLOAD_BAR) {
             bar.set_style(style);
         }
-        let room = usize::from(Term::stderr().size().1).saturating_sub(BAR_COLUMNS);
-        bar.set_message(end_of(&self.shown(name), room));
+        bar.set_message(self.shown(name));
         bar.enable_steady_tick(Duration::from_millis(250));
         UploadBar(bar)
     }
@@ -391,22 +364,12 @@ fn failure_document(failure: &Failure) -> Map<String, Value> {
 
 /// Colours the word at the beginning of a line that says what kind of line it is.
 fn in_color(line: &str, has_colors: bool) -> String {
-    let words = [("error:", Style::Blocked), ("warning:", Style::Warning)];
-    let found = words
-        .iter()
-        .find_map(|(word, style)| Some((word, style, line.strip_prefix(word)?)));
-    found.map_or_else(
-        || line.to_owned(),
-        |(word, style, rest)| format!("{}{rest}", style.apply(word, has_colors)),
-    )
-}
-
-/// Returns the end of a name in this many columns: names of files for several platforms begin alike.
-fn end_of(name: &str, room: usize) -> String {
-    match name.chars().count().saturating_sub(room) {
-        0 => name.to_owned(),
-        cut => format!("…{}", name.chars().skip(cut + 1).collect::<String>()),
+    for (word, style) in [("error:", Style::Blocked), ("warning:", Style::Warning)] {
+        if let Some(rest) = line.strip_prefix(word) {
+            return format!("{}{rest}", style.apply(word, has_colors));
+        }
     }
+    line.to_owned()
 }
 
 fn to_stdout(line: &str) -> std::io::Result<()> {
@@ -415,37 +378,32 @@ fn to_stdout(line: &str) -> std::io::Result<()> {
     stdout.flush()
 }
 
-/// Returns a document as JSON that does not control a terminal: characters that serde_json leaves unescaped,
-/// but that a terminal obeys, are escaped, which does not change their meaning.
-///
-/// It is indented on a terminal, and one line elsewhere.
+/// Returns a document as JSON: indented on a terminal, and one line elsewhere.
 fn json_text(document: &Value) -> String {
-    let text = match std::io::stdout().is_terminal() {
+    printable(&match std::io::stdout().is_terminal() {
         true => format!("{document:#}"),
         false => document.to_string(),
-    };
-    unchanged_json(&text)
+    })
 }
 
-/// Returns a JSON document in a form that does not control a terminal, with the same meaning.
-fn unchanged_json(document: &str) -> String {
+/// Returns JSON that does not control a terminal: characters that serde_json leaves unescaped, but that a terminal obeys, are
+/// escaped, which does not change their meaning.
+fn printable(json: &str) -> String {
     let mut text = String::new();
-    for c in document.trim_end().chars() {
+    for c in json.trim_end().chars() {
         match c {
-            // Outside of strings, where valid JSON has no other characters like these.
             '\n' => text.push('\n'),
+            // Outside of strings, where valid JSON has no other characters like these.
             '\r' | '\t' => text.push(' '),
-            c if untrusted::is_unprintable(c) => push_escape(&mut text, c),
+            c if untrusted::is_unprintable(c) => {
+                for unit in c.encode_utf16(&mut [0; 2]) {
+                    text.push_str(&format!("\\u{unit:04x}"));
+                }
+            }
             c => text.push(c),
         }
     }
     text
-}
-
-fn push_escape(text: &mut String, c: char) {
-    for unit in c.encode_utf16(&mut [0; 2]) {
-        text.push_str(&format!("\\u{unit:04x}"));
-    }
 }
 
 /// Returns a count with its noun: `1 file`, `2 files`.
@@ -490,20 +448,6 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_a_long_name_is_shown_and_only_the_kind_of_a_line_is_coloured() {
-        assert_eq!(
-            end_of("widget_1.0.0_linux_arm64.zip", 16),
-            "…linux_arm64.zip"
-        );
-        assert_eq!(end_of("a.zip", 5), "a.zip");
-        assert_eq!(
-            in_color("error: an error: x", true),
-            "\x1b[31merror:\x1b[0m an error: x"
-        );
-        assert_eq!(in_color("warning: x", false), "warning: x");
-    }
-
-    #[test]
     fn a_count_of_one_has_a_singular_noun() {
         for (count, expected) in [
             (0, "0 files, 0 entries, 0 archives are, 0 were"),
@@ -538,14 +482,5 @@ mod tests {
             "{text}"
         );
         assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), document);
-    }
-
-    #[test]
-    fn json_of_the_registry_keeps_its_order_and_its_layout() {
-        let document = "{\n\t\"b\": \"\u{202e}ö\",\r\n  \"a\": 1.0\n}\n";
-        let text = unchanged_json(document);
-        assert_eq!(text, "{\n \"b\": \"\\u202eö\", \n  \"a\": 1.0\n}");
-        let value = |text: &str| serde_json::from_str::<Value>(text).unwrap();
-        assert_eq!(value(&text), value(document));
     }
 }

@@ -10,9 +10,6 @@ use terrace_base::untrusted;
 use crate::error::Failure;
 use crate::http::BaseUrl;
 
-/// The maximum size of the file.
-const MOST_BYTES: u64 = 1024 * 1024;
-
 /// The configuration file.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -42,16 +39,13 @@ impl Profiles {
     pub(crate) fn read(path: &Path) -> Result<Self, Failure> {
         let place = untrusted::line(&path.to_string_lossy()).to_string();
         let refused = |reason: String| Failure::Usage(format!("{place}: {reason}"));
-        match fs::metadata(path) {
-            Ok(file) if file.len() > MOST_BYTES => {
-                return Err(refused(format!("it is larger than {MOST_BYTES} bytes")));
-            }
+        let text = match fs::read_to_string(path) {
+            Ok(text) => text,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 return Ok(Self::default());
             }
-            Ok(_) | Err(_) => {}
-        }
-        let text = fs::read_to_string(path).map_err(|error| refused(error.to_string()))?;
+            Err(error) => return Err(refused(error.to_string())),
+        };
         let read: Self = toml::from_str(&text).map_err(|error| {
             // Not the text of the line, which may be a token.
             let start = error.span().map_or(0, |span| span.start);
@@ -65,9 +59,7 @@ impl Profiles {
         })?;
         for (name, profile) in &read.profiles {
             BaseUrl::parse(&profile.url).map_err(|error| {
-                refused(format!(
-                    "profiles.{name}: the url is invalid: {error}. Write a scheme, a host and optionally a port"
-                ))
+                refused(format!("profiles.{name}: the url is invalid: {error}"))
             })?;
         }
         match &read.default {
@@ -85,13 +77,10 @@ impl Profiles {
     pub(crate) fn named(&self, name: &str, path: &Path) -> Result<&Profile, Failure> {
         self.profiles.get(name).ok_or_else(|| {
             let names: Vec<&str> = self.profiles.keys().map(String::as_str).collect();
-            let there = match names.is_empty() {
-                true => "none".to_owned(),
-                false => names.join(", "),
-            };
             Failure::Usage(format!(
-                "there is no profile {name:?} in {}; the profiles there: {there}",
-                untrusted::line(&path.to_string_lossy())
+                "there is no profile {name:?} in {}; the profiles there: {}",
+                untrusted::line(&path.to_string_lossy()),
+                names.join(", ")
             ))
         })
     }

@@ -48,26 +48,20 @@ fn message(id: u32, method: &str, params: &Value) -> String {
 #[test]
 fn a_message_is_passed_on_with_the_token_and_the_headers_that_repeat_it() {
     let registry = Registry::start();
-    answer(
-        &registry,
-        200,
-        r#"{"jsonrpc":"2.0","id":1,"result":{"tools":[]}}"#,
-    );
     let meta = json!({ "io.modelcontextprotocol/protocolVersion": "2026-07-28" });
     let params = json!({ "name": "sé", "_meta": meta });
-    let answers = exchange(&registry, &[message(1, "tools/call", &params)]);
-    assert_eq!(
-        answers,
-        [json!({ "jsonrpc": "2.0", "id": 1, "result": { "tools": [] } })]
-    );
-    assert_eq!(registry.authorizations(), [format!("Bearer {TOKEN}")]);
-    assert_eq!(registry.headers("mcp-name"), ["=?base64?c8Op?="]);
-    answer(&registry, 200, r#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
-    exchange(&registry, &[message(1, "tools/call", &params)]);
-    assert_eq!(registry.headers("mcp-protocol-version"), ["2026-07-28"]);
-    answer(&registry, 200, r#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
-    exchange(&registry, &[message(1, "tools/call", &params)]);
-    assert_eq!(registry.headers("mcp-method"), ["tools/call"]);
+    let expected = json!({ "jsonrpc": "2.0", "id": 1, "result": {} });
+    for (header, value) in [
+        ("authorization", &*format!("Bearer {TOKEN}")),
+        ("mcp-name", "=?base64?c8Op?="),
+        ("mcp-protocol-version", "2026-07-28"),
+        ("mcp-method", "tools/call"),
+    ] {
+        answer(&registry, 200, expected.to_string());
+        let answers = exchange(&registry, &[message(1, "tools/call", &params)]);
+        assert_eq!(answers, std::slice::from_ref(&expected));
+        assert_eq!(registry.headers(header), [value]);
+    }
 }
 
 #[test]
@@ -97,18 +91,11 @@ fn the_revision_of_initialize_is_that_of_later_messages() {
 #[test]
 fn a_request_is_answered_even_if_the_registry_does_not() {
     let registry = Registry::start();
-    answer(
-        &registry,
-        400,
-        r#"{"jsonrpc":"2.0","error":{"code":-32022,"message":"no"}}"#,
-    );
+    let error = |code| format!(r#"{{"jsonrpc":"2.0","error":{{"code":{code},"message":"no"}}}}"#);
+    answer(&registry, 400, error(-32022));
     answer(&registry, 401, r#"{"errors":["this token is revoked"]}"#);
     answer(&registry, 200, "<html>");
-    answer(
-        &registry,
-        400,
-        r#"{"jsonrpc":"2.0","error":{"code":-32700,"message":"no"}}"#,
-    );
+    answer(&registry, 400, error(-32700));
     let ping = |id| message(id, "ping", &json!({}));
     let lines = [ping(1), ping(2), ping(3), "{".to_owned()];
     let answers = exchange(&registry, &lines);

@@ -7,9 +7,7 @@ use serde_json::json;
 use terrace_base::digest::Sha256;
 
 use super::support::registry::Registry;
-use super::support::{
-    Dist, Ended, NAME, assert_has, assert_lacks, ended, fixture, run, terrace, words,
-};
+use super::support::{Dist, Ended, NAME, assert_has, ended, fixture, run, terrace, words};
 
 #[track_caller]
 fn publish(registry: &Registry, dist: &Dist) -> Ended {
@@ -114,22 +112,6 @@ fn other_bytes_for_a_published_version_are_a_conflict() {
     let ended = publish(&registry, &dist).expect(4);
     assert_eq!(ended.json()["status"], "conflict");
     assert_has!(ended.errors(), "never changes");
-}
-
-#[test]
-fn a_conflict_names_the_packages_that_differ() {
-    let registry = Registry::start();
-    let different = "linux_amd64 has the sha256 aaaa and 7 bytes";
-    let reasons = ["acme/hello 1.2.3 is already published", different];
-    registry.refuse("PUT", "/providers/", 409, &reasons);
-    let message = publish(&registry, &Dist::new()).expect(4).errors();
-    assert_eq!(message.lines().count(), 1, "{message}");
-    let (_, mine) = message.split_once(". Of yours: ").unwrap();
-    assert!(
-        mine.starts_with(&format!("{NAME}_linux_amd64.zip has ")),
-        "{message}"
-    );
-    assert_lacks!(mine, "darwin");
 }
 
 #[test]

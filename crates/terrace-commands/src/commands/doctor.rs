@@ -18,19 +18,18 @@ mod target;
 use std::time::Duration;
 
 use clap::Args;
-use finding::{Finding, Status};
+use finding::Finding;
 use table::{Check, Run};
 use target::Target;
 use terrace_core::model::address::{ModuleAddress, ProviderAddress};
 
 use crate::args::{ArchiveHostArguments, RegistryArguments, duration};
-use crate::clock::Stopwatch;
 use crate::commands::account::{self, AccountArguments};
 use crate::commands::connection::registry_url;
 use crate::credentials::ClientConfiguration;
 use crate::error::{Exit, Failure};
-use crate::http::{BaseUrl, timed};
-use crate::output::Output;
+use crate::http::BaseUrl;
+use crate::output::{Mark, Output};
 use crate::parallel;
 
 /// Find what is wrong with a registry, as its clients see it, and with this machine
@@ -63,8 +62,8 @@ pub(crate) struct DoctorArguments {
     #[arg(long)]
     pub(crate) deep: bool,
 
-    /// The time for each request, at most 1h
-    #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = duration::of_request)]
+    /// The time for each request
+    #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = duration::in_seconds)]
     pub(crate) timeout: Duration,
 
     /// The provider to try, instead of the first one that the registry lists
@@ -94,7 +93,6 @@ const CHECKS_AT_ONCE: usize = 6;
 struct Made {
     check: &'static Check,
     finding: Finding,
-    took: Duration,
 }
 
 /// Executes the command.
@@ -108,7 +106,6 @@ pub(crate) fn run(
         output.report(screen, &document);
         return Ok(());
     }
-    let watch = Stopwatch::start();
     let checks = table::selected(&arguments.only, &arguments.skip)?;
     let target = target(arguments, registry, output)?;
     if target.is_none() && checks.iter().all(|it| needs_registry(it)) {
@@ -127,7 +124,7 @@ pub(crate) fn run(
         None => "Checking this machine; for a registry, give its URL".to_owned(),
     };
     let document = report::document(url, &made, exit);
-    output.report(report::screen(&subject, &made, watch.elapsed()), &document);
+    output.report(report::screen(&subject, &made), &document);
     match exit {
         Exit::Success => Ok(()),
         exit => Err(Failure::Reported(exit)),
@@ -171,7 +168,7 @@ fn make(checks: &[&'static Check], target: Option<&Target>, output: &Output) -> 
     let is_unreachable = target.is_some_and(|it| it.reached().is_err());
     parallel::map(checks, CHECKS_AT_ONCE, |check| {
         progress.begin(check.title);
-        let (judged, took) = timed(|| match (check.run, target) {
+        let judged = match (check.run, target) {
             (Run::Local(run), target) => run(&configuration, target),
             (Run::Remote(_), None) => Err(Finding::skip("no registry is named")),
             // The checks of the connection explain it.
@@ -179,24 +176,20 @@ fn make(checks: &[&'static Check], target: Option<&Target>, output: &Output) -> 
                 Err(Finding::skip("the registry cannot be reached"))
             }
             (Run::Remote(run), Some(target)) => run(target),
-        });
+        };
         progress.advance();
         let finding = judged.map_or_else(|it| it.seen_by(check.id), Finding::pass);
-        Made {
-            check,
-            finding,
-            took,
-        }
+        Made { check, finding }
     })
 }
 
 /// Returns how the command ends. A registry that cannot be reached prevents every check that needs one, whichever are chosen.
 fn exit(made: &[Made], is_unreachable: bool, is_strict: bool) -> Exit {
-    let worst = made.iter().map(|made| made.finding.status).max();
+    let worst = made.iter().map(|made| made.finding.mark).max();
     match worst {
         _ if is_unreachable && made.iter().any(|it| needs_registry(it.check)) => Exit::Unavailable,
-        Some(Status::Fail) => Exit::Rejected,
-        Some(Status::Warn) if is_strict => Exit::Unexpected,
+        Some(Mark::Failed) => Exit::Rejected,
+        Some(Mark::Warning) if is_strict => Exit::Unexpected,
         _ => Exit::Success,
     }
 }

@@ -10,16 +10,15 @@ use std::path::PathBuf;
 use clap::Subcommand;
 use terrace_core::api::endpoint::SIGNING_KEY;
 use terrace_core::model::name::Namespace;
-use terrace_core::model::status::KeyState;
 use terrace_openpgp::KeyId;
 
-use self::report::{document, screen, table};
+use self::report::{document, screen};
 use crate::commands::connection::Session;
 use crate::commands::key::status::KeyStatusArguments;
 use crate::error::Failure;
 use crate::registry::client::Call;
 
-pub(super) use self::everywhere::{administered_by, each_namespace};
+pub(super) use self::everywhere::of_all_namespaces;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum KeyCommand {
@@ -112,22 +111,15 @@ fn remove(namespace: &Namespace, key_id: KeyId, session: Session<'_>) -> Result<
     let mut keys = client.keys(namespace)?;
     if !keys.keys.iter().any(|key| key.key_id == key_id) {
         return Err(Failure::Missing(format!(
-            "namespace {namespace} has no signing key {key_id}. It has: {}",
-            table(namespace, &keys, output).join("; ")
+            "namespace {namespace} has no signing key {key_id}: {} shows those that it has",
+            output.command(format_args!("key list {namespace}"))
         )));
     }
     client.remove(Call::delete(&SIGNING_KEY).with(namespace).with(key_id))?;
     keys.keys.retain(|key| key.key_id != key_id);
     keys.added.remove(&key_id);
     let holds = match keys.statuses.get(&key_id) {
-        Some(status) if status.state == KeyState::Revoked => format!(
-            "and stays revoked: versions that it signed cannot be installed ({})",
-            status.reason
-        ),
-        Some(status) => format!(
-            "and stays retired, also if it is added again ({}); versions that it signed stay published",
-            status.reason
-        ),
+        Some(status) => format!("and stays {} ({})", status.state, status.reason),
         None => "and may sign no new versions; versions that it signed stay published".to_owned(),
     };
     let removed = format!("{key_id} is removed from {namespace}, {holds}");

@@ -11,7 +11,7 @@ use terrace_core::mcp::{MCP_BODY_BYTES, mcp_name_header};
 
 use crate::commands::connection::Session;
 use crate::error::Failure;
-use crate::registry::client::{Client, McpHeaders};
+use crate::registry::client::Client;
 
 /// The longest line that is read, in bytes: the registry accepts no longer message, and a line may have spaces.
 const LINE_BYTES: u64 = 2 * MCP_BODY_BYTES;
@@ -72,13 +72,17 @@ fn answer(client: &Client<'_>, line: &[u8], negotiated: &mut Option<String>) -> 
     let revision = stated.map(str::to_owned);
     let mut names = ["name", "uri"].iter();
     let name = names.find_map(|it| message.params.get(it)?.as_str());
-    let headers = McpHeaders {
-        revision: revision.or_else(|| negotiated.clone()),
-        method: message.method.clone(),
-        name: name.map(mcp_name_header),
-    };
+    let method = Some(message.method.clone()).filter(|it| !it.is_empty());
+    let headers = [
+        (
+            "mcp-protocol-version",
+            revision.or_else(|| negotiated.clone()),
+        ),
+        ("mcp-method", method),
+        ("mcp-name", name.map(mcp_name_header)),
+    ];
     let is_request = message.id.is_some() || message.method.is_empty();
-    match client.mcp(text.trim(), &headers) {
+    match client.mcp(text.trim(), headers) {
         Ok(answer) if !is_request && answer.is_success() => None,
         Ok(answer) => match serde_json::from_str::<Value>(&answer.text) {
             Ok(parsed) if parsed.get("jsonrpc").is_some_and(|it| it == "2.0") => {

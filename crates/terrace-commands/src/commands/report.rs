@@ -173,7 +173,6 @@ impl Report {
         let is_untried = |version: &&VersionReport| matches!(version.outcome, Outcome::NotTried);
         match self.versions.iter().filter(is_untried).count() {
             0 => {}
-            1 => reasons.push("1 more was not tried: run the command again".to_owned()),
             more => reasons.push(format!("{more} more were not tried: run the command again")),
         }
         reasons

@@ -1,7 +1,5 @@
 //! `terrace trust` and `terrace role`: rules that are stored in the registry.
 
-use std::str::FromStr;
-
 use clap::{ArgGroup, Args, Subcommand};
 use serde_json::{Map, Value, json};
 use terrace_core::api::admin::{RuleAnswer, RuleBody};
@@ -11,6 +9,7 @@ use terrace_core::model::rule_id::RuleId;
 
 use crate::commands::connection::Session;
 use crate::commands::person::Belongings;
+use crate::commands::serve::Variable;
 use crate::commands::token::all_tokens;
 use crate::error::Failure;
 use crate::output::{Column, Screen, Table};
@@ -67,7 +66,7 @@ pub(crate) struct RuleArguments {
     /// A claim that the token must have, with a pattern for its value, in which * stands for anything but a slash; may be
     /// given several times
     #[arg(long = "claim", value_name = "NAME=VALUE")]
-    pub(crate) claims: Vec<RequiredClaim>,
+    pub(crate) claims: Vec<Variable>,
     /// Print the rule, and send nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
@@ -136,27 +135,6 @@ pub(crate) struct RuleRemoveArguments {
     pub(crate) ids: Vec<RuleId>,
 }
 
-/// A claim with a pattern for its value. The registry's own rules decide whether they are valid.
-#[derive(Debug, Clone)]
-pub(crate) struct RequiredClaim {
-    pub(crate) name: String,
-    pub(crate) pattern: String,
-}
-
-impl FromStr for RequiredClaim {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text.split_once('=') {
-            Some((name, pattern)) if !name.is_empty() => Ok(Self {
-                name: name.to_owned(),
-                pattern: pattern.to_owned(),
-            }),
-            _ => Err("it must be NAME=VALUE, such as groups=platform".to_owned()),
-        }
-    }
-}
-
 const GITHUB: &str = "https://token.actions.githubusercontent.com";
 
 const GITLAB: &str = "https://gitlab.com";
@@ -200,7 +178,8 @@ fn trusted(arguments: &TrustAddArguments) -> Result<Value, Failure> {
         identifies,
     } = arguments;
     let mut claims = Claims::default();
-    let systems = [
+    let mut default = "";
+    for (name, option, [of_owner, of_repository], its_issuer) in [
         (
             github,
             "--github",
@@ -213,9 +192,7 @@ fn trusted(arguments: &TrustAddArguments) -> Result<Value, Failure> {
             ["namespace_path", "project_path"],
             GITLAB,
         ),
-    ];
-    let mut default = "";
-    for (name, option, [of_owner, of_repository], its_issuer) in systems {
+    ] {
         let Some(name) = name else { continue };
         // The name alone, of a repository on a server of its own, would trust another one on the public server.
         if name.contains([':', '@']) {
@@ -227,12 +204,15 @@ fn trusted(arguments: &TrustAddArguments) -> Result<Value, Failure> {
         if let Some(issuer) = issuer {
             check_issuer(option, issuer)?;
         }
-        let claim = if name.contains('/') {
-            of_repository
-        } else {
-            of_owner
-        };
-        claims.add(claim, name)?;
+        let is_repository = name.contains('/');
+        claims.add(
+            if is_repository {
+                of_repository
+            } else {
+                of_owner
+            },
+            name,
+        )?;
         default = its_issuer;
     }
     if let Some(reference) = reference {
@@ -255,42 +235,18 @@ fn trusted(arguments: &TrustAddArguments) -> Result<Value, Failure> {
     Ok(Value::Object(members))
 }
 
-/// Returns the issuer of the tokens of a server of GitHub.
-fn issuer_of(host: &str) -> String {
-    match host {
-        "github.com" | "www.github.com" | "token.actions.githubusercontent.com" => {
-            GITHUB.to_owned()
-        }
-        _ if host.ends_with(".ghe.com") => {
-            let host = host.strip_prefix("token.actions.").unwrap_or(host);
-            format!("https://token.actions.{host}")
-        }
-        _ => format!("https://{host}/_services/token"),
-    }
-}
-
-/// Refuses an issuer that no token of the system has. An enterprise of GitHub may have one of its own, below that of the server; a
-/// GitLab may have any path.
+/// Refuses an issuer that no token of the system has. Those of GitHub are not the URL of the server, but below it or beside it; an
+/// enterprise may have one of its own.
 fn check_issuer(option: &str, issuer: &str) -> Result<(), Failure> {
-    let Some((_, rest)) = issuer.split_once("://") else {
-        return Ok(());
-    };
-    let host = rest.split('/').next().unwrap_or_default();
-    let right = match option {
-        "--github" => issuer_of(&host.to_ascii_lowercase()),
-        _ => issuer.trim_end_matches('/').to_owned(),
-    };
-    let is_right = match issuer.strip_prefix(&right) {
-        Some("") => true,
-        Some(rest) => rest.len() > 1 && rest.starts_with('/') && !rest.ends_with('/'),
-        None => false,
-    };
-    if is_right {
-        return Ok(());
+    let is_of_github =
+        issuer.starts_with("https://token.actions.") || issuer.contains("/_services/token");
+    match !issuer.ends_with('/') && (is_of_github || option != "--github") {
+        true => Ok(()),
+        false => Err(Failure::Usage(format!(
+            "--issuer is {issuer:?}, which no token of {option} has: an issuer has no / at its end, and that of GitHub is {GITHUB}, \
+             https://token.actions.SUBDOMAIN.ghe.com, or https://HOST/_services/token of an Enterprise Server"
+        ))),
     }
-    Err(Failure::Usage(format!(
-        "--issuer is {issuer:?}, which no token of {option} has: write --issuer {right}"
-    )))
 }
 
 /// Returns the rule for people that the arguments describe.
@@ -299,17 +255,11 @@ fn granted(arguments: &RoleAddArguments) -> Result<Value, Failure> {
     if let Some(email) = &arguments.email {
         claims.add("email", email)?;
     }
-    if let Some(domain) = &arguments.domain {
-        let given = domain;
-        let domain = domain.strip_prefix('@').unwrap_or(domain);
-        if domain.trim().is_empty() {
+    if let Some(given) = &arguments.domain {
+        let domain = given.strip_prefix('@').unwrap_or(given);
+        if domain.trim().is_empty() || domain.contains('@') {
             return Err(Failure::Usage(format!(
-                "--domain is {given:?}: name the domain of the addresses, such as acme.example"
-            )));
-        }
-        if domain.contains('@') {
-            return Err(Failure::Usage(format!(
-                "--domain is {given:?}: a domain contains no @; for one person write --email {domain}"
+                "--domain is {given:?}: name the domain of the addresses, such as acme.example; for one person use --email"
             )));
         }
         claims.add("email", &format!("*@{domain}"))?;
@@ -334,7 +284,7 @@ impl Claims {
 
 fn members(rule: &RuleArguments, mut claims: Claims) -> Result<Map<String, Value>, Failure> {
     for claim in &rule.claims {
-        claims.add(&claim.name, &claim.pattern)?;
+        claims.add(&claim.name, &claim.value)?;
     }
     let scopes: Vec<String> = rule.scopes.iter().map(ToString::to_string).collect();
     let mut members = Map::new();
@@ -352,10 +302,8 @@ fn add(kind: RuleKind, rule: Value, is_dry: bool, session: Session<'_>) -> Resul
         for warning in parsed.warnings() {
             output.warning(&warning);
         }
-        let text = serde_json::to_string_pretty(&rule);
-        let text = text.map_err(|error| Failure::Unexpected(error.to_string()))?;
+        let lines: Vec<String> = format!("{rule:#}").lines().map(str::to_owned).collect();
         let document = json!({ "status": "ok", "kind": kind, "rule": rule });
-        let lines: Vec<String> = text.lines().map(str::to_owned).collect();
         output.result(&lines, &document);
         return Ok(());
     }
@@ -389,21 +337,11 @@ fn list(
         rules.retain(|rule| belongings.connection(rule).is_some());
     }
     let mut screen = Screen::new();
-    if let (Some(person), true) = (&arguments.of, rules.is_empty()) {
-        screen.text(&format!(
-            "no rules of {person} that this token may manage are stored in the registry"
-        ));
-    } else if rules.is_empty() {
-        let variable = match kind {
-            RuleKind::Trust => "TERRACE_TRUSTED_PUBLISHERS",
-            RuleKind::Role => "TERRACE_LOGIN_RULES",
-            RuleKind::Block => "TERRACE_PULL_BLOCK",
-        };
-        screen.text(&format!(
-            "no rules that this token may manage are stored in the registry; those in {variable} are not listed"
-        ));
-    } else {
-        screen.table(&table(&rules));
+    match rules.is_empty() {
+        true => screen.text(
+            "no such rules that this token may manage are stored in the registry; those in its settings are not listed",
+        ),
+        false => screen.table(&table(&rules)),
     }
     for rule in &rules {
         let id = rule.id;
@@ -421,48 +359,33 @@ fn list(
 fn remove(kind: RuleKind, ids: &[RuleId], session: Session<'_>) -> Result<(), Failure> {
     let output = session.output;
     let client = session.connect()?;
-    check_kind(kind, ids, &client.rules()?)?;
+    let stored = client.rules()?;
+    let others = stored
+        .iter()
+        .filter(|it| it.kind != kind && ids.contains(&it.id));
+    let reasons: Vec<String> = others.map(of_another_kind).collect();
+    if !reasons.is_empty() {
+        return Err(Failure::Refused(reasons));
+    }
     for id in ids {
         client.remove_rule(*id)?;
         output.progress(&format!("rule {id} is removed"));
     }
-    let line = match kind {
-        RuleKind::Trust => "removed: no job gets a token by them any more, after a minute",
-        RuleKind::Role => {
-            "removed: no sign-in is granted anything by them any more, after a minute; tokens of earlier sign-ins stay valid"
-        }
-        RuleKind::Block => "removed: they block nothing any more, after a minute",
-    };
+    let line = "removed: they grant nothing any more, after a minute; tokens of earlier sign-ins stay valid";
     output.result(&[line], &json!({ "status": "ok", "removed": ids }));
     Ok(())
 }
 
-/// Rejects IDs of rules of another kind, before anything is removed.
-fn check_kind(kind: RuleKind, ids: &[RuleId], stored: &[RuleAnswer]) -> Result<(), Failure> {
-    let others = stored.iter().filter(|it| it.kind != kind);
-    let others = others.filter(|it| ids.contains(&it.id));
-    let reasons: Vec<String> = others.map(of_another_kind).collect();
-    match reasons.is_empty() {
-        true => Ok(()),
-        false => Err(Failure::Refused(reasons)),
-    }
-}
-
 fn of_another_kind(rule: &RuleAnswer) -> String {
-    let id = rule.id;
-    let (what, command) = match rule.kind {
-        RuleKind::Trust => ("a rule for CI jobs", format!("terrace trust remove {id}")),
-        RuleKind::Role => ("a rule for sign-in", format!("terrace role remove {id}")),
-        RuleKind::Block => {
-            let providers = rule.rule.get("providers").and_then(Value::as_str);
-            let providers = providers.unwrap_or("HOSTNAME/NAMESPACE");
-            (
-                "a block of mirrored packages",
-                format!("terrace mirror unblock {providers}"),
-            )
-        }
+    let command = match rule.kind {
+        RuleKind::Trust => "trust remove",
+        RuleKind::Role => "role remove",
+        RuleKind::Block => "mirror unblock",
     };
-    format!("{id} is {what}: remove it with `{command}`")
+    format!(
+        "{} is another kind of rule: see `terrace {command}`",
+        rule.id
+    )
 }
 
 fn table(rules: &[RuleAnswer]) -> Table {
@@ -505,35 +428,27 @@ fn scopes(answer: &RuleAnswer) -> String {
 #[cfg(test)]
 #[test]
 fn an_issuer_is_one_that_tokens_of_the_system_have() {
-    let (corp, hub) = ("https://github.corp.example", "--github");
-    let service = format!("{corp}/_services/token");
-    for (option, issuer, right) in [
-        (hub, GITHUB, None),
-        (hub, &*format!("{GITHUB}/acme"), None),
-        (hub, "https://token.actions.acme.ghe.com", None),
-        (hub, &service, None),
-        ("--gitlab", "https://git.corp.example/gitlab", None),
-        (hub, &format!("{GITHUB}/"), Some(GITHUB)),
-        (hub, "https://github.com", Some(GITHUB)),
+    for (option, issuer, is_right) in [
         (
-            hub,
-            "https://acme.ghe.com",
-            Some("https://token.actions.acme.ghe.com"),
+            "--github",
+            "https://token.actions.githubusercontent.com/acme",
+            true,
         ),
-        (hub, corp, Some(&service)),
+        ("--github", "https://token.actions.acme.ghe.com", true),
         (
-            "--gitlab",
-            "https://gitlab.com/",
-            Some("https://gitlab.com"),
+            "--github",
+            "https://github.corp.example/_services/token",
+            true,
         ),
+        (
+            "--github",
+            "https://token.actions.githubusercontent.com/",
+            false,
+        ),
+        ("--github", "https://github.corp.example", false),
+        ("--gitlab", "https://git.corp.example/gitlab", true),
+        ("--gitlab", "https://gitlab.com/", false),
     ] {
-        let message = check_issuer(option, issuer).err().map(|it| it.to_string());
-        let advice = right.map(|right| format!(": write --issuer {right}"));
-        assert_eq!(message.is_some(), advice.is_some(), "{issuer}");
-        let both = message.zip(advice);
-        assert!(
-            both.is_none_or(|(message, advice)| message.ends_with(&advice)),
-            "{issuer}"
-        );
+        assert_eq!(check_issuer(option, issuer).is_ok(), is_right, "{issuer}");
     }
 }

@@ -9,8 +9,8 @@ use clap::Args;
 use terrace_base::network::Network;
 use terrace_core::config::{SETTINGS, is_meant_for_terrace, is_of_command};
 
+use crate::commands::config::check::deployment;
 use crate::error::Failure;
-use crate::source::wrangler::{Deployment, Notation};
 
 /// Time between two looks for the changes of other processes, in seconds. With the time for the list and the next read, a
 /// change is seen within the minute in which the edge shows it.
@@ -85,10 +85,10 @@ pub struct ServeArguments {
     pub memory: bool,
 }
 
-/// A setting on the command line.
+/// A setting, or a claim with a pattern for its value, on the command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Variable {
-    /// The name of the setting.
+    /// The name.
     pub name: String,
     /// Its value.
     pub value: String,
@@ -164,11 +164,7 @@ fn of_variables(
 }
 
 fn of_file(file: &Path, env: Option<&str>) -> Result<Vec<(String, String)>, Failure> {
-    let place = file.display();
-    let text =
-        fs::read_to_string(file).map_err(|error| Failure::Usage(format!("{place}: {error}")))?;
-    let deployment = Deployment::read(&text, Notation::of(file), env)
-        .map_err(|reason| Failure::refused(format!("{place}: {reason}")))?;
+    let deployment = deployment(file, env)?;
     Ok(deployment.vars.into_iter().collect())
 }
 

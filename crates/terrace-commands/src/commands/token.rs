@@ -9,7 +9,6 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use clap::Subcommand;
-use terrace_base::time::in_largest_unit;
 use terrace_core::api::admin::{RotationBody, TokenAnswer, TokenBody};
 use terrace_core::api::endpoint::{TOKEN_ROTATION, TOKENS};
 use terrace_core::auth::access::{Scope, Scopes, TOKEN_PREFIX, TokenName};
@@ -144,13 +143,7 @@ pub(crate) fn run(command: &TokenCommand, session: Session<'_>) -> Result<(), Fa
             let scopes = scopes.map_err(|error| Failure::Usage(error.to_string()))?;
             create(name, &scopes, expires.limit(), session)
         }
-        TokenCommand::List { expiring, of } => {
-            let filter = list::Filter {
-                expiring: *expiring,
-                of: of.as_deref(),
-            };
-            list::run(&filter, session)
-        }
+        TokenCommand::List { expiring, of } => list::run(*expiring, of.as_deref(), session),
         TokenCommand::Revoke { of: None, ids, .. } => revoke::by_id(ids, session),
         TokenCommand::Revoke {
             of: Some(person),
@@ -182,24 +175,8 @@ fn create(
         scopes: scopes.iter().map(ToString::to_string).collect(),
         expires_in: expires.map(|expires| expires.as_secs()),
     };
-    let made = session.connect()?.call(Call::post(&TOKENS).json(&body)?);
-    let made = made.map_err(|failure| by_option(failure, body.expires_in))?;
+    let made = session.connect()?.call(Call::post(&TOKENS).json(&body)?)?;
     print_new(&made, output)
-}
-
-/// Names the option in the reasons that name the field of the request.
-fn by_option(failure: Failure, lifetime: Option<u64>) -> Failure {
-    let Failure::Refused(reasons) = failure else {
-        return failure;
-    };
-    let given = lifetime.map_or_else(|| "never".to_owned(), in_largest_unit);
-    let named = reasons
-        .into_iter()
-        .map(|reason| match reason.starts_with("expires_in") {
-            true => format!("--expires {given}: {reason}"),
-            false => reason,
-        });
-    Failure::Refused(named.collect())
 }
 
 /// Creates a token that replaces another one, and prints it alone.
@@ -210,19 +187,11 @@ fn rotate(id: TokenId, overlap: Duration, session: Session<'_>) -> Result<(), Fa
     };
     let call = Call::post(&TOKEN_ROTATION).with(id).json(&body)?;
     let made: TokenAnswer = session.connect()?.call(call)?;
-    let revoked = made
-        .replaced
-        .as_ref()
-        .and_then(|old| old.revoked.as_deref());
-    output.progress(&match revoked {
-        Some(time) if is_later(time) => format!("{id} stays valid until {time}"),
-        None if !overlap.is_zero() => {
-            format!(
-                "{id} stays valid for {}",
-                humantime::format_duration(overlap)
-            )
-        }
-        _ => format!("{id} is revoked; this takes effect everywhere within a minute"),
+    let old = made.replaced.as_ref();
+    let end = old.and_then(|old| old.revoked.as_deref());
+    output.progress(&match end.filter(|end| is_later(end)) {
+        Some(end) => format!("{id} stays valid until {end}"),
+        None => format!("{id} is revoked; this takes effect everywhere within a minute"),
     });
     print_new(&made, output)
 }
@@ -230,10 +199,8 @@ fn rotate(id: TokenId, overlap: Duration, session: Session<'_>) -> Result<(), Fa
 /// Prints the token on standard output, and its description on standard error, so that a script can capture
 /// the token.
 fn print_new(made: &TokenAnswer, output: &Output) -> Result<(), Failure> {
-    let Some(token) = &made.token else {
-        let message = "the registry responded without a token".to_owned();
-        return Err(Failure::Unexpected(message));
-    };
+    let missing = || Failure::Unexpected("the registry responded without a token".to_owned());
+    let token = made.token.as_ref().ok_or_else(missing)?;
     output.progress(&described(made));
     output.progress("the token is shown only once:");
     output.secret(token, &serde_json::json!({ "status": "ok", "token": made }));

@@ -1,6 +1,6 @@
 //! `terrace webhook`.
 
-use clap::{Subcommand, ValueEnum};
+use clap::Subcommand;
 use serde_json::json;
 use terrace_base::json::to_string;
 use terrace_core::api::admin::{WebhookAnswer, WebhookBody, WebhookTestAnswer, WebhooksAnswer};
@@ -12,7 +12,7 @@ use terrace_core::storage::webhook::EventKind;
 
 use crate::commands::connection::Session;
 use crate::error::Failure;
-use crate::output::{Column, Output, Screen, Table};
+use crate::output::{Column, Output, Screen, Table, shown};
 use crate::registry::client::Call;
 
 #[derive(Debug, Subcommand)]
@@ -41,8 +41,8 @@ pub(crate) enum WebhookCommand {
         #[arg(long)]
         name: Option<WebhookName>,
         /// The format: `json`, or `slack` for Slack and receivers that understand its messages
-        #[arg(long, value_enum, default_value = "json")]
-        format: FormatName,
+        #[arg(long, value_parser = ["json", "slack"], default_value = "json")]
+        format: String,
     },
     /// List the webhooks with their progress
     #[command(after_help = "Example: terrace webhook list\nToken scope: admin")]
@@ -69,13 +69,6 @@ pub(crate) enum WebhookCommand {
     },
 }
 
-/// The format of deliveries.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum FormatName {
-    Json,
-    Slack,
-}
-
 /// Executes the command.
 pub(crate) fn run(command: &WebhookCommand, session: Session<'_>) -> Result<(), Failure> {
     let output = session.output;
@@ -91,10 +84,7 @@ pub(crate) fn run(command: &WebhookCommand, session: Session<'_>) -> Result<(), 
                 url: receiver.clone(),
                 events: events.iter().map(name).collect(),
                 namespaces: namespaces.iter().map(ToString::to_string).collect(),
-                format: Some(match format {
-                    FormatName::Json => "json".to_owned(),
-                    FormatName::Slack => "slack".to_owned(),
-                }),
+                format: Some(format.clone()),
                 name: own_name.as_ref().map(ToString::to_string),
             };
             let added: WebhookAnswer = session
@@ -138,10 +128,8 @@ fn name(value: &impl serde::Serialize) -> String {
 
 /// Prints the secret alone on standard output.
 fn print_secret(webhook: &WebhookAnswer, output: &Output) -> Result<(), Failure> {
-    let Some(secret) = &webhook.secret else {
-        let message = "the registry responded without a secret".to_owned();
-        return Err(Failure::Unexpected(message));
-    };
+    let missing = || Failure::Unexpected("the registry responded without a secret".to_owned());
+    let secret = webhook.secret.as_ref().ok_or_else(missing)?;
     output.secret(secret, &json!({ "status": "ok", "webhook": webhook }));
     Ok(())
 }
@@ -175,11 +163,7 @@ fn list(session: Session<'_>) -> Result<(), Failure> {
             };
             table.row([
                 webhook.id.to_string(),
-                webhook
-                    .name
-                    .as_ref()
-                    .map(ToString::to_string)
-                    .unwrap_or_default(),
+                shown(webhook.name.as_ref()),
                 webhook.host.clone(),
                 events.join(" "),
                 namespaces,
@@ -215,9 +199,9 @@ fn test(id: WebhookId, session: Session<'_>) -> Result<(), Failure> {
     let tested: WebhookTestAnswer = session.connect()?.call(call)?;
     let result = &tested.result;
     if !tested.delivered {
-        return Err(Failure::Refused(vec![format!(
+        return Err(Failure::refused(format!(
             "the receiver did not accept the test event: {result}"
-        )]));
+        )));
     }
     let line = format!("the receiver accepted the test event: {result}");
     output.result(&[line], &json!({ "status": "ok", "result": result }));

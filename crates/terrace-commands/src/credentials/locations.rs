@@ -125,44 +125,23 @@ mod tests {
 
     #[test]
     fn files_of_the_directory_follow_those_of_the_home_directory() {
-        let names = [
-            ".terraform.d/b.tfrc",
-            ".terraform.d/credentials.tfrc.json",
+        let first = [".terraformrc", ".tofurc"];
+        let own = [
             ".terraform.d/a.tfrc.json",
-            ".terraform.d/checkpoint_cache",
-            ".terraformrc",
-            ".tofurc",
-            "xdg/opentofu/tofurc",
-            "xdg/opentofu/credentials.tfrc.json",
-        ];
-        let expected = [
-            ".terraformrc",
-            ".tofurc",
-            ".terraform.d/a.tfrc.json",
-            ".terraform.d/b.tfrc",
             ".terraform.d/credentials.tfrc.json",
         ];
-        assert_eq!(found(&names, false), expected);
-        assert!(found(&[], false).is_empty());
-    }
-
-    #[test]
-    fn the_configuration_directory_of_the_user_is_read_if_there_is_no_older_one() {
-        let names = ["xdg/opentofu/tofurc", "xdg/opentofu/credentials.tfrc.json"];
-        assert_eq!(found(&names, false), names);
-        let both = [names[1], ".terraform.d/checkpoint_cache"];
-        assert!(found(&both, false).is_empty());
-        assert!(found(&names, true).is_empty());
-    }
-
-    #[test]
-    fn windows_has_other_names() {
-        let names = [
+        let xdg = ["xdg/opentofu/tofurc", "xdg/opentofu/credentials.tfrc.json"];
+        let other = ".terraform.d/checkpoint_cache";
+        let all = [&first[..], &own, &xdg, &[other]].concat();
+        assert_eq!(found(&all, false), [first, own].concat());
+        // The configuration directory is that of a user who has no older one.
+        assert_eq!(found(&xdg, false), xdg);
+        assert!(found(&[xdg[1], other], false).is_empty());
+        let of_windows = [
             "terraform.rc",
             "tofu.rc",
             "terraform.d/credentials.tfrc.json",
         ];
-        assert_eq!(found(&names, true), names);
-        assert!(found(&names, false).is_empty());
+        assert_eq!(found(&of_windows, true), of_windows);
     }
 }

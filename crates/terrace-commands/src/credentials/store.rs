@@ -85,16 +85,10 @@ impl CredentialsFile {
 
     /// Returns the stored token for a host.
     pub(crate) fn token(&self, host: &TokenHost) -> Result<Option<Token>, Failure> {
-        let document = self.read()?;
-        let hosts = document.get("credentials").and_then(Value::as_object);
-        let mut of_host = hosts
-            .into_iter()
-            .flatten()
-            .filter(|(name, _)| is(name, host));
-        let text = of_host.find_map(|(_, entry)| entry.get("token")?.as_str());
-        let place = TokenPlace::Client(self.path.clone());
-        text.map(|text| Token::parse(text.trim(), place))
-            .transpose()
+        let (mut configured, _) = configuration::read(vec![self.path.clone()]);
+        let found = configured.remove(host);
+        let token = found.map(|(text, path)| Token::parse(&text, TokenPlace::Client(path)));
+        token.transpose()
     }
 
     /// Stores the token for a host in place of an earlier one.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use url::{Host, ParseError, Url};
+use url::{Host, Url};
 
 /// An `http` or `https` URL of a host and optionally a port, and nothing else.
 #[derive(Debug, Clone)]
@@ -12,47 +12,29 @@ pub(crate) struct BaseUrl {
     given: String,
 }
 
-/// The reason that a text is not the URL of a host. It never quotes the text, which may contain a password or a token.
+/// A text that is not the URL of a host. The message never quotes the text, which may contain a password or a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub(crate) struct BaseUrlError(&'static str);
-
-fn describe(error: ParseError) -> BaseUrlError {
-    BaseUrlError(match error {
-        ParseError::EmptyHost => "its host is missing",
-        ParseError::InvalidPort => "its port is not a number up to 65535",
-        ParseError::RelativeUrlWithoutBase => "its scheme is missing",
-        _ => "its host is neither a host name nor an IP address",
-    })
-}
+#[error(
+    "a URL is https:// or http://, an ASCII host name or an IP address, and optionally a port, and nothing before or after them"
+)]
+pub(crate) struct BaseUrlError;
 
 impl BaseUrl {
     /// Parses a URL. Nothing in it is corrected, unlike in a browser.
     pub(crate) fn parse(text: &str) -> Result<Self, BaseUrlError> {
-        let url = Url::parse(text).map_err(describe)?;
         let given = text.strip_suffix('/').unwrap_or(text);
-        let Some((scheme, rest)) = given.split_once("://") else {
-            return Err(BaseUrlError("no // follows its scheme"));
-        };
+        let (scheme, rest) = given.split_once("://").ok_or(BaseUrlError)?;
         let scheme = scheme.to_ascii_lowercase();
-        let fault = if !matches!(&*scheme, "https" | "http") {
-            "its scheme is neither https nor http"
-        } else if rest.contains('@') {
-            "it has a user name or a password before the host"
-        } else if rest.contains(['/', '\\', '?', '#']) {
-            "something follows the host and the port"
-        } else if !rest
-            .bytes()
-            .all(|byte| byte.is_ascii_graphic() && byte != b'%')
-        {
-            "its host has a character that is not ASCII, or an escape; an international name begins with xn--"
-        } else if url.port() == Some(0) {
-            "port 0 cannot be connected to"
-        } else {
-            let given = format!("{scheme}://{rest}");
-            return Ok(Self { url, given });
-        };
-        Err(BaseUrlError(fault))
+        let is_of_host = |byte: u8| byte.is_ascii_alphanumeric() || b".-_:[]".contains(&byte);
+        let url = Url::parse(text).map_err(|_| BaseUrlError)?;
+        let is_base = matches!(&*scheme, "https" | "http") && rest.bytes().all(is_of_host);
+        match is_base && url.port() != Some(0) {
+            true => Ok(Self {
+                url,
+                given: format!("{scheme}://{rest}"),
+            }),
+            false => Err(BaseUrlError),
+        }
     }
 
     /// Returns the URL as given, without a trailing slash, as messages show it.
@@ -115,21 +97,8 @@ mod tests {
     #[test]
     fn a_base_url_is_shown_as_given_and_sent_in_its_normal_form() {
         for (text, shown, origin) in [
-            (
-                "https://R.Example.com/",
-                "https://R.Example.com",
-                "https://r.example.com",
-            ),
-            (
-                "https://r.example:443",
-                "https://r.example:443",
-                "https://r.example",
-            ),
-            (
-                "https://r.example:80",
-                "https://r.example:80",
-                "https://r.example:80",
-            ),
+            ("https://R.test/", "https://R.test", "https://r.test"),
+            ("https://r.test:443", "https://r.test:443", "https://r.test"),
             (
                 "HTTP://127.0.0.1:80",
                 "http://127.0.0.1:80",
@@ -147,33 +116,28 @@ mod tests {
     }
 
     #[test]
-    fn a_url_that_is_more_or_less_than_a_host_is_refused_with_the_reason() {
-        for (text, error) in [
-            ("", "scheme is missing"),
-            ("r.example.com", "scheme is missing"),
-            ("r.example.com:8787", "//"),
-            ("ftp://r.example.com", "scheme"),
-            ("https://:443", "host is missing"),
-            ("https://10.0.0.1:99999", "65535"),
-            ("https://2001:db8::1", "65535"),
-            ("https://r.example.com:0", "port 0"),
-            ("https://user:secret@r.example.com", "password"),
-            ("https://@r.example.com", "password"),
-            ("https://r.example.com/v1", "follows the host"),
-            ("https://r.example.com/.", "follows the host"),
-            ("https://r.example.com//", "follows the host"),
-            (" https://r.example.com", "scheme"),
-            ("https://r.example.com?", "follows the host"),
-            ("https://r.example.com/#a", "follows the host"),
-            ("https://b\u{fc}cher.example", "ASCII"),
-            ("https://r%2eexample.com", "escape"),
-            ("https:r.example.com", "//"),
-            ("https:\\\\r.example.com", "//"),
-            ("https://r.exa\tmple.com", "ASCII"),
+    fn a_url_that_is_more_or_less_than_a_host_is_refused() {
+        for text in [
+            "",
+            "r.example.com",
+            "r.example.com:8787",
+            "ftp://r.example.com",
+            "https://:443",
+            "https://10.0.0.1:99999",
+            "https://r.example.com:0",
+            "https://user:secret@r.example.com",
+            "https://@r.example.com",
+            "https://r.example.com/v1",
+            "https://r.example.com//",
+            " https://r.example.com",
+            "https://r.example.com?",
+            "https://r.example.com/#a",
+            "https://b\u{fc}cher.example",
+            "https://r%2eexample.com",
+            "https:\\\\r.example.com",
+            "https://r.exa\tmple.com",
         ] {
-            let message = BaseUrl::parse(text).unwrap_err().to_string();
-            assert!(message.contains(error), "{text:?}: {message}");
-            assert!(!message.contains("secret"), "{message}");
+            assert!(BaseUrl::parse(text).is_err(), "{text:?}");
         }
     }
 }

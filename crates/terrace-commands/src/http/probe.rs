@@ -6,16 +6,15 @@ use std::time::Duration;
 
 use terrace_core::http::guard::{Guard, GuardError, UrlParts};
 use ureq::http::{HeaderMap, Method, Request, Response};
-use ureq::{Agent, Body};
+use ureq::{Agent, AsSendBody, Body};
 use url::Url;
 
-use super::agent::{agent, describe, guard_error, guarded_agent, retry_after};
+use super::agent::{agent, describe, guard_error, guarded_agent};
 use super::base_url::{BaseUrl, is_loopback};
-use crate::clock::Stopwatch;
 use crate::error::Failure;
 
 /// The most bytes of a response that are read unless a request needs more.
-pub(crate) const PROBED_BYTES: u64 = 1024 * 1024;
+const PROBED_BYTES: u64 = 1024 * 1024;
 
 /// The most redirects that are followed, as in Go's HTTP client.
 const MOST_REDIRECTS: usize = 10;
@@ -109,37 +108,20 @@ pub(crate) enum ProbeError {
     #[error("there are more than {MOST_REDIRECTS} redirects")]
     Redirects,
     /// The server limits the rate of requests, which says nothing about anything else.
-    #[error("{}", limited(*.0))]
-    Limited(Option<Duration>),
-    /// The server does not use this protocol.
-    #[error("{1}")]
-    Foreign(&'static str, String),
+    #[error(
+        "status 429, a rate limit: wait a minute and run the command again, or choose fewer checks with --only"
+    )]
+    Limited,
     /// There was no response, or it broke off.
     #[error("{0}")]
     Unreachable(String),
 }
 
-/// Returns the message about a limit, with the pause that the server requests.
-fn limited(pause: Option<Duration>) -> String {
-    let pause = match pause {
-        Some(pause) => format!("{} s (Retry-After)", pause.as_secs()),
-        None => "a minute".to_owned(),
-    };
-    format!(
-        "status 429, a rate limit: wait {pause} and run the command again, or choose fewer checks with --only"
-    )
-}
-
 impl From<ureq::Error> for ProbeError {
     fn from(error: ureq::Error) -> Self {
-        if let Some(error) = guard_error(&error) {
-            return Self::Guarded(error.clone());
-        }
-        let text = describe(&error);
-        match error {
-            ureq::Error::Protocol(_) => Self::Foreign("HTTP", text),
-            ureq::Error::Io(_) if text.contains("corrupt message") => Self::Foreign("TLS", text),
-            _ => Self::Unreachable(text),
+        match guard_error(&error) {
+            Some(error) => Self::Guarded(error.clone()),
+            None => Self::Unreachable(describe(&error)),
         }
     }
 }
@@ -173,26 +155,22 @@ impl Probe {
         read(ask, self.request(ask, self.timeout)?)
     }
 
-    /// Sends a request, and follows redirects. A token goes to no other origin. Also returns the redirects on the way.
-    pub(crate) fn follow(&self, ask: &Ask) -> Result<(Seen, Vec<Seen>), ProbeError> {
+    /// Sends a request, and follows redirects. A token goes to no other origin.
+    pub(crate) fn follow(&self, ask: &Ask) -> Result<Seen, ProbeError> {
         let mut ask = ask.clone();
-        let mut passed: Vec<Seen> = Vec::new();
-        loop {
+        for _ in 0..=MOST_REDIRECTS {
             let seen = self.send(&ask)?;
             let Some(location) = seen.redirect() else {
-                return Ok((seen, passed));
+                return Ok(seen);
             };
-            if passed.len() == MOST_REDIRECTS {
-                return Err(ProbeError::Redirects);
-            }
             let base = Url::parse(&ask.url).map_err(|_| ProbeError::Malformed)?;
             let next = base.join(location).map_err(|_| ProbeError::Malformed)?;
             if next.origin() != base.origin() {
                 ask.headers.retain(|(name, _)| *name != "authorization");
             }
             ask.url = next.into();
-            passed.push(seen);
         }
+        Err(ProbeError::Redirects)
     }
 
     /// Sends a request, and returns the response with its unread body, which must be complete in this time.
@@ -213,20 +191,11 @@ impl Probe {
         for (name, value) in &ask.headers {
             request = request.header(*name, value);
         }
-        let malformed = |_| ProbeError::Malformed;
-        let response = match ask.body {
-            Some(body) => {
-                let request = request.body(body).map_err(malformed)?;
-                let request = agent.configure_request(request);
-                agent.run(request.timeout_global(Some(timeout)).build())?
-            }
-            None => {
-                let request = request.body(()).map_err(malformed)?;
-                let request = agent.configure_request(request);
-                agent.run(request.timeout_global(Some(timeout)).build())?
-            }
+        let built = match ask.body {
+            Some(body) => request.body(body).map(|it| run(agent, it, timeout)),
+            None => request.body(()).map(|it| run(agent, it, timeout)),
         };
-        Ok(response)
+        Ok(built.map_err(|_| ProbeError::Malformed)??)
     }
 
     /// Returns whether a URL leads to the host that the user has named, encrypted if the registry is. Another port, or another
@@ -237,6 +206,15 @@ impl Probe {
         let is_downgrade = self.registry.scheme() == "https" && url.scheme() == "http";
         is_same_host && url.username().is_empty() && (!is_downgrade || is_loopback(url))
     }
+}
+
+fn run<B: AsSendBody>(
+    agent: &Agent,
+    request: Request<B>,
+    timeout: Duration,
+) -> Result<Response<Body>, ureq::Error> {
+    let request = agent.configure_request(request);
+    agent.run(request.timeout_global(Some(timeout)).build())
 }
 
 /// Reads a response as far as the request needs it.
@@ -257,16 +235,9 @@ fn read(ask: &Ask, response: Response<Body>) -> Result<Seen, ProbeError> {
 /// Returns a response, unless the server limits the rate of requests.
 fn unlimited(response: Response<Body>) -> Result<Response<Body>, ProbeError> {
     match response.status().as_u16() {
-        429 => Err(ProbeError::Limited(retry_after(&response))),
+        429 => Err(ProbeError::Limited),
         _ => Ok(response),
     }
-}
-
-/// Returns the time that a request takes, with its result.
-pub(crate) fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {
-    let watch = Stopwatch::start();
-    let result = work();
-    (result, watch.elapsed())
 }
 
 pub(crate) fn header<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
@@ -289,34 +260,13 @@ mod tests {
 
     #[test]
     fn only_a_registry_on_this_machine_has_its_storage_under_other_names_of_it() {
+        let (here, there) = ("https://127.0.0.1:8787", "https://r.example.com");
         for (registry, url, is_own) in [
-            ("http://127.0.0.1:8787", "http://localhost:9000/x.zip", true),
-            (
-                "https://127.0.0.1:8787",
-                "https://localhost:9000/x.zip",
-                true,
-            ),
-            ("http://127.0.0.1:8787", "http://10.0.0.1:9000/x.zip", false),
-            (
-                "https://registry.example.com",
-                "https://localhost/x.zip",
-                false,
-            ),
-            (
-                "https://registry.example.com",
-                "https://127.0.0.1/x.zip",
-                false,
-            ),
-            (
-                "https://registry.example.com",
-                "http://registry.example.com/x.zip",
-                false,
-            ),
-            (
-                "https://registry.example.com",
-                "https://registry.example.com/x.zip",
-                true,
-            ),
+            (here, "https://localhost:9000/x.zip", true),
+            (here, "http://10.0.0.1:9000/x.zip", false),
+            (there, "https://localhost/x.zip", false),
+            (there, "http://r.example.com/x.zip", false),
+            (there, "https://r.example.com/x.zip", true),
         ] {
             let registry = BaseUrl::parse(registry).unwrap();
             let probe = Probe::new(&registry, &[], Duration::from_secs(1)).unwrap();

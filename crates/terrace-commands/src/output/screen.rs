@@ -1,6 +1,6 @@
 //! Results for people, laid out for the terminal that standard output is.
 
-use console::{Term, measure_text_width, truncate_str};
+use console::{Alignment, Term, measure_text_width, pad_str, truncate_str};
 use terrace_base::untrusted;
 
 use super::style::Style;
@@ -10,11 +10,8 @@ use super::wrap::wrap;
 /// The variable that sets the width, for example of a terminal that a pipe leads to.
 const COLUMNS: &str = "COLUMNS";
 
-/// The least columns in which a note beside a check is of use.
-const NOTE_COLUMNS: usize = 10;
-
-/// The result of a check, as it is marked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The result of a check, as it is marked: the worst last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Mark {
     Passed,
     Skipped,
@@ -23,21 +20,13 @@ pub(crate) enum Mark {
 }
 
 impl Mark {
-    fn sign(self) -> &'static str {
+    /// Returns its sign, and the look of that.
+    fn look(self) -> (&'static str, Style) {
         match self {
-            Self::Passed => "✓",
-            Self::Skipped => "-",
-            Self::Warning => "!",
-            Self::Failed => "✗",
-        }
-    }
-
-    fn style(self) -> Style {
-        match self {
-            Self::Passed => Style::Good,
-            Self::Skipped => Style::Faint,
-            Self::Warning => Style::Warning,
-            Self::Failed => Style::Blocked,
+            Self::Passed => ("✓", Style::Good),
+            Self::Skipped => ("-", Style::Faint),
+            Self::Warning => ("!", Style::Warning),
+            Self::Failed => ("✗", Style::Blocked),
         }
     }
 }
@@ -89,9 +78,14 @@ impl Screen {
 
     /// Adds a paragraph.
     pub(crate) fn text(&mut self, text: &str) {
+        self.wrapped(text, "", "");
+    }
+
+    /// Adds a paragraph whose first line starts with `first`, and the others with `next`.
+    fn wrapped(&mut self, text: &str, first: &str, next: &str) {
         let text = untrusted::line(text).to_string();
         let width = self.width.unwrap_or(usize::MAX);
-        self.lines.extend(wrap(&text, width, "", ""));
+        self.lines.extend(wrap(&text, width, first, next));
     }
 
     /// Adds lines to copy, between empty lines, that are never wrapped.
@@ -112,12 +106,10 @@ impl Screen {
             .collect();
         let widths = fields.iter().map(|(name, _)| measure_text_width(name));
         let column = widths.max().unwrap_or_default() + 2;
-        for (name, value) in &fields {
+        for (name, value) in fields {
             let words: Vec<&str> = value.split_whitespace().collect();
-            let value = untrusted::line(&words.join(" ")).to_string();
             let (first, next) = (format!("{name:column$}"), " ".repeat(column));
-            let width = self.width.unwrap_or(usize::MAX);
-            self.lines.extend(wrap(&value, width, &first, &next));
+            self.wrapped(&words.join(" "), &first, &next);
         }
     }
 
@@ -130,36 +122,26 @@ impl Screen {
         (text, columns): (&str, usize),
         note: &str,
     ) {
-        let (text, note) = (untrusted::line(text), untrusted::line(note).to_string());
-        let (text, name) = (text.to_string(), untrusted::line(name).to_string());
-        let sign = mark.style().apply(mark.sign(), self.has_colors);
-        let is_skipped = mark == Mark::Skipped;
-        let style = if is_skipped {
-            Style::Faint
-        } else {
-            Style::Plain
+        let [text, note] = [text, note].map(|it| untrusted::line(it).to_string());
+        let (sign, style) = mark.look();
+        let sign = style.apply(sign, self.has_colors);
+        let style = match mark {
+            Mark::Skipped => Style::Faint,
+            _ => Style::Plain,
         };
-        let shown = style.apply(&text, self.has_colors);
-        let mut line = format!("  {sign} {name:<4}{shown}");
-        let taken = measure_text_width(&line);
-        let begin = (8 + columns + 2).max(taken + 2);
-        let room = self
-            .width
-            .map_or(usize::MAX, |width| width.saturating_sub(begin));
-        if !note.is_empty() && room >= NOTE_COLUMNS {
-            let note = truncate_str(&note, room, "…");
-            let note = Style::Faint.apply(&note, self.has_colors);
-            line = format!("{line}{:gap$}{note}", "", gap = begin - taken);
-        }
-        self.lines.push(line);
+        let line = format!("  {sign} {name:<4}{}", style.apply(&text, self.has_colors));
+        let start = 10 + columns;
+        let room = self.width.map_or(usize::MAX, |it| it.saturating_sub(start));
+        let note = truncate_str(&note, room, "…");
+        let note = Style::Faint.apply(&note, self.has_colors);
+        let line = pad_str(&line, start, Alignment::Left, None) + note;
+        self.lines.push(line.trim_end().to_owned());
     }
 
     /// Adds a line with a sign in the look of a mark, and a remark.
     pub(crate) fn signed(&mut self, mark: Mark, sign: char, text: &str, remark: &str) {
-        let sign = mark
-            .style()
-            .apply(&sign.to_string(), self.has_colors)
-            .into_owned();
+        let (sign, (_, style)) = (sign.to_string(), mark.look());
+        let sign = style.apply(&sign, self.has_colors);
         let remark = Style::Warning.apply(remark, self.has_colors);
         let line = format!("  {sign} {}  {remark}", untrusted::line(text));
         self.lines.push(line.trim_end().to_owned());
@@ -168,24 +150,18 @@ impl Screen {
     /// Adds names with their values below a check.
     pub(crate) fn details(&mut self, fields: &[(&str, &str)]) {
         for (name, value) in fields.iter().filter(|(_, value)| !value.is_empty()) {
-            let value = untrusted::line(value).to_string();
-            let name = Style::Faint
-                .apply(&format!("{name:<7}"), self.has_colors)
-                .into_owned();
-            let (first, next) = (format!("        {name}"), " ".repeat(15));
-            let width = self.width.unwrap_or(usize::MAX);
-            self.lines.extend(wrap(&value, width, &first, &next));
+            let name = format!("{name:<7}");
+            let name = Style::Faint.apply(&name, self.has_colors);
+            self.wrapped(value, &format!("        {name}"), &" ".repeat(15));
         }
     }
 
     /// Adds the last line of a result, after an empty line, in the look of its worst mark.
     pub(crate) fn summary(&mut self, worst: Mark, text: &str) {
-        let text = untrusted::line(text).to_string();
-        let sign = worst.style().apply(worst.sign(), self.has_colors);
+        let (sign, style) = worst.look();
+        let first = format!("{} ", style.apply(sign, self.has_colors));
         self.lines.push(String::new());
-        let width = self.width.unwrap_or(usize::MAX);
-        let first = format!("{sign} ");
-        self.lines.extend(wrap(&text, width, &first, "  "));
+        self.wrapped(text, &first, "  ");
     }
 
     pub(crate) fn table(&mut self, table: &Table) {
@@ -228,32 +204,14 @@ mod tests {
     }
 
     #[test]
-    fn the_line_of_a_check_has_a_note_only_where_there_is_room() {
-        let line = |width, mark, note: &str| {
+    fn the_line_of_a_check_is_cut_to_the_width() {
+        let line = |width| {
             let mut screen = Screen::with(width, false);
-            screen.check(mark, "T1", ("the server answers", 20), note);
+            screen.check(Mark::Passed, "T1", ("it answers", 12), "2 addresses");
             screen.into_text()
         };
-        let whole = "  ✓ T1  the server answers    2 addresses";
-        assert_eq!(line(None, Mark::Passed, "2 addresses"), whole);
-        assert_eq!(line(Some(41), Mark::Passed, "2 addresses"), whole);
-        assert_eq!(
-            line(Some(40), Mark::Passed, "2 addresses"),
-            "  ✓ T1  the server answers    2 address…"
-        );
-        assert_eq!(
-            line(Some(39), Mark::Skipped, "2 addresses"),
-            "  - T1  the server answers"
-        );
-    }
-
-    #[test]
-    fn a_title_is_bold_only_with_colours() {
-        for (has_colors, shown) in [(true, "\x1b[1mInputs\x1b[0m"), (false, "Inputs")] {
-            let mut screen = Screen::with(None, has_colors);
-            screen.title("Inputs");
-            assert_eq!(screen.into_text(), shown);
-        }
+        assert_eq!(line(None), "  ✓ T1  it answers    2 addresses");
+        assert_eq!(line(Some(32)), "  ✓ T1  it answers    2 address…");
     }
 
     #[test]

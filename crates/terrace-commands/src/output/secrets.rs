@@ -251,22 +251,18 @@ mod tests {
     #[test]
     fn known_secrets_are_hidden_everywhere() {
         let secret = "correct horse battery staple";
-        let option = |arguments: &[&str]| {
-            let arguments: Vec<OsString> = arguments.iter().map(OsString::from).collect();
-            Secrets::find(&arguments, [])
-        };
+        let variable = |name: &str, value: &str| Secrets::find(&[], [(name.into(), value.into())]);
+        let option = ["terrace", "--token", secret, "x"].map(OsString::from);
+        let with_equals = ["terrace", &format!("--token={secret}")].map(OsString::from);
         let mut added = Secrets::default();
         added.add(&Secret::new("correct horse"));
         added.add(&Secret::new(secret));
         added.add(&Secret::new("short"));
         for secrets in [
-            Secrets::find(
-                &[],
-                [("TERRACE_TOKEN".into(), format!(" {secret}\n").into())],
-            ),
-            Secrets::find(&[], [("TF_TOKEN_app_terraform_io".into(), secret.into())]),
-            option(&["terrace", "--token", secret, "x"]),
-            option(&["terrace", &format!("--token={secret}"), "x"]),
+            variable("TERRACE_TOKEN", &format!(" {secret}\n")),
+            variable("TF_TOKEN_app_terraform_io", secret),
+            Secrets::find(&option, []),
+            Secrets::find(&with_equals, []),
             added,
         ] {
             let mut document = serde_json::json!({ "a": [{ "b": secret }], secret: "short" });
@@ -274,60 +270,46 @@ mod tests {
             let shown = serde_json::json!({ "a": [{ "b": HIDDEN_TOKEN }], HIDDEN_TOKEN: "short" });
             assert_eq!(document, shown);
         }
-        let others = [("TERRACE_URL".into(), secret.into())];
-        assert_eq!(Secrets::find(&[], others).hide(secret), secret);
+        assert_eq!(variable("TERRACE_URL", secret).hide(secret), secret);
     }
 
     #[test]
     fn a_url_loses_its_userinfo_and_its_signature() {
         for (url, shown) in [
             ("https://me:pa5s@h/p", "https://[hidden]@h/p"),
-            ("https://pa5s@h", "https://[hidden]@h"),
             (
                 "x=git::https://me:pa5/s@h/p?a=b",
                 "x=git::https://[hidden]@h/p?a=b",
             ),
-            (
-                "https://h/p?X-Amz-Date=1&X-Amz-Signature=pa5s#f",
-                "https://h/p?[hidden]#f",
-            ),
-            ("https://h/?%74oken=pa5s", "https://h/?[hidden]"),
-            (
-                "https://u:pa5s@h/?TOKEN=pa5s",
-                "https://[hidden]@h/?[hidden]",
-            ),
+            ("https://h/?%74oken=pa5s#f", "https://h/?[hidden]#f"),
         ] {
             let text = format!("see \"{url}\", twice: {url} there");
-            assert_eq!(
-                hidden(&text),
-                format!("see \"{shown}\", twice: {shown} there")
-            );
+            let shown = format!("see \"{shown}\", twice: {shown} there");
+            assert_eq!(hidden(&text), shown);
         }
     }
 
     #[test]
     fn a_parser_reads_the_same_url_without_its_secrets() {
-        let mut count = 0;
+        let queries = [
+            "",
+            "?",
+            "?a=b&c=d",
+            "?a=b&X-Sig=pa5s",
+            "?%53ig=pa5s",
+            "?sig",
+        ];
         for userinfo in ["", "me@", "me:pa5s@", "me:p@a5s@", ":pa5s@", "pa%2f5s:x@"] {
             for host in ["h", "h:8443", "[::1]", "[::1]:8443", "10.0.0.1"] {
                 for path in ["", "/", "/p/q@1.0.0", "/p:q@r"] {
-                    for query in [
-                        "",
-                        "?",
-                        "?a=b&c=d",
-                        "?a=b&X-Sig=pa5s",
-                        "?%53ig=pa5s",
-                        "?sig",
-                    ] {
+                    for query in queries {
                         for fragment in ["", "#f", "#f@g"] {
                             check(&format!("https://{userinfo}{host}{path}{query}{fragment}"));
-                            count += 1;
                         }
                     }
                 }
             }
         }
-        assert_eq!(count, 6 * 5 * 4 * 6 * 3);
     }
 
     /// Compares the text without its secrets with the URL that a parser returns.

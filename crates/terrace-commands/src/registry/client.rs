@@ -29,7 +29,6 @@ use ureq::http::{Method, Request};
 pub(crate) use call::Call;
 pub(crate) use catalog::{Answer, PageQuery};
 pub(crate) use documentation::Condition;
-pub(crate) use mcp::McpHeaders;
 
 use crate::error::Failure;
 use crate::http::{BaseUrl, Http, Response};
@@ -187,23 +186,13 @@ impl<'a> Client<'a> {
 
     /// Returns the token that is sent, as the registry describes it.
     pub(crate) fn presented_token(&self) -> Result<PresentedToken, Failure> {
-        self.call_of_own_token(Call::get(&API_TOKEN))
+        self.call(Call::get(&API_TOKEN))
     }
 
     /// Revokes the token that is sent.
     pub(crate) fn revoke_own_token(&self) -> Result<(), Failure> {
-        self.call_of_own_token(Call::delete(&API_TOKEN)).map(drop)
-    }
-
-    fn call_of_own_token(&self, call: Call) -> Result<PresentedToken, Failure> {
-        let answer = self.send(&call)?;
-        match answer.status {
-            404 | 405 => Err(Failure::Missing(format!(
-                "{} has no route for the token of a request: is it a Terrace registry, of this version or newer?",
-                self.url
-            ))),
-            _ => self.read(answer),
-        }
+        self.call::<PresentedToken>(Call::delete(&API_TOKEN))
+            .map(drop)
     }
 
     /// Sends a request, and parses the JSON of a successful response.
@@ -244,14 +233,16 @@ impl<'a> Client<'a> {
         })
     }
 
-    /// Sends a request with the current token. If a token that was issued to a job has expired since, a new
-    /// one is requested, once.
-    ///
-    /// A POST has an idempotency key, so that its retries create one resource only.
+    /// Sends a request. A POST has an idempotency key, so that its retries create one resource only.
     fn send(&self, call: &Call) -> Result<Response, Failure> {
         let is_post = call.method == Method::POST;
         let key = is_post.then(random::text).transpose()?;
-        let key = key.as_deref();
+        self.send_with_key(call, key.as_deref())
+    }
+
+    /// Sends a request with the current token. If a token that was issued to a job has expired since, a new one is requested,
+    /// once.
+    fn send_with_key(&self, call: &Call, key: Option<&str>) -> Result<Response, Failure> {
         let token = self.tokens.token(&self.url, &self.http)?;
         let answer = self.send_as(token.as_ref(), call, key)?;
         match token {
@@ -269,38 +260,34 @@ impl<'a> Client<'a> {
         call: &Call,
         key: Option<&str>,
     ) -> Result<Response, Failure> {
-        let send = || self.send_once(call, token, key);
-        let answer = self.http.until_answered(self.url(), send)?;
-        let Call { method, path, .. } = call;
-        let status = answer.status;
-        self.http
-            .detail(&format!("{method} {}{path}: status {status}", self.url));
-        Ok(answer)
-    }
-
-    fn send_once(
-        &self,
-        call: &Call,
-        token: Option<&Secret>,
-        key: Option<&str>,
-    ) -> Result<Response, ureq::Error> {
-        let mut request = Request::builder()
-            .method(&call.method)
-            .uri(format!("{}{}", self.url.origin(), call.path))
-            .header("accept", "application/json");
-        if let Some(token) = token {
-            request = request.header("authorization", format!("Bearer {}", token.expose()));
-        }
-        if let Some(key) = key {
-            request = request.header(IDEMPOTENCY_KEY, key);
-        }
-        Response::read(match &call.body {
-            Some((text, media_type)) => {
-                let request = request.header("content-type", *media_type).body(text)?;
-                self.http.agent().run(request)?
+        let answer = self.http.until_answered(self.url(), || {
+            let mut request = Request::builder().method(&call.method).uri(format!(
+                "{}{}",
+                self.url.origin(),
+                call.path
+            ));
+            if let Some(token) = token {
+                request = request.header("authorization", format!("Bearer {}", token.expose()));
             }
-            None => self.http.agent().run(request.body(())?)?,
-        })
+            if let Some(key) = key {
+                request = request.header(IDEMPOTENCY_KEY, key);
+            }
+            for (name, value) in &call.headers {
+                request = request.header(*name, value);
+            }
+            Response::read(match &call.body {
+                Some((text, media_type)) => {
+                    let request = request.header("content-type", *media_type).body(text)?;
+                    self.http.agent().run(request)?
+                }
+                None => self.http.agent().run(request.body(())?)?,
+            })
+        })?;
+        let (method, url, path, status) = (&call.method, &self.url, &call.path, answer.status);
+        self.http
+            .output()
+            .detail(&format!("{method} {url}{path}: status {status}"));
+        Ok(answer)
     }
 
     /// Returns the failure that an unsuccessful response means.

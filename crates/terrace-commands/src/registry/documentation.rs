@@ -1,6 +1,6 @@
 //! Adds documentation to a version: sends its description, then its archive if the registry lacks it, and repeats.
 
-use terrace_core::api::admin::{DocumentationAnswer, DocumentationBody, Documented};
+use terrace_core::api::admin::{DocumentationAnswer, DocumentationBody};
 use terrace_core::model::package::Package;
 use terrace_core::model::version::Version;
 use terrace_core::publish::DocumentationPublication;
@@ -34,16 +34,6 @@ pub(crate) struct DocumentationReceipt {
     pub(crate) sequence: u64,
     /// Whether the version is published.
     pub(crate) is_published: bool,
-}
-
-impl DocumentationReceipt {
-    fn new(status: &'static str, documented: &Documented) -> Self {
-        Self {
-            status,
-            sequence: documented.sequence,
-            is_published: documented.is_published,
-        }
-    }
 }
 
 impl DocumentationRequest {
@@ -84,23 +74,24 @@ impl DocumentationRequest {
         let mut uploads = Uploads::new(archives, client, output);
         let mut before_upload = Some(before_upload);
         loop {
-            match client.document(&self.package, &self.version, condition, &body)? {
-                DocumentationAnswer::Created(it) => {
-                    return Ok(DocumentationReceipt::new("created", &it));
-                }
-                DocumentationAnswer::Changed(it) => {
-                    return Ok(DocumentationReceipt::new("changed", &it));
-                }
-                DocumentationAnswer::Unchanged(it) => {
-                    return Ok(DocumentationReceipt::new("unchanged", &it));
-                }
+            let answer = client.document(&self.package, &self.version, condition, &body)?;
+            let (status, documented) = match answer {
+                DocumentationAnswer::Created(it) => ("created", it),
+                DocumentationAnswer::Changed(it) => ("changed", it),
+                DocumentationAnswer::Unchanged(it) => ("unchanged", it),
                 DocumentationAnswer::Incomplete { missing } => {
                     if let Some(before_upload) = before_upload.take() {
                         condition = before_upload()?;
                     }
                     uploads.round(missing)?;
+                    continue;
                 }
-            }
+            };
+            return Ok(DocumentationReceipt {
+                status,
+                sequence: documented.sequence,
+                is_published: documented.is_published,
+            });
         }
     }
 

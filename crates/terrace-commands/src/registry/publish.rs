@@ -1,9 +1,8 @@
 //! Publishing a release of any kind: sends its body, then the missing archives, and repeats.
 
-use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use terrace_base::url::authority;
-use terrace_core::api::admin::{PublishAnswer, Published};
+use terrace_core::api::admin::PublishAnswer;
 use terrace_core::api::endpoint::{Endpoint, MIRRORED_RELEASE, PUBLISH_MODULE, PUBLISH_PROVIDER};
 use terrace_core::model::package::Package;
 use terrace_core::model::provenance::Provenance;
@@ -11,7 +10,7 @@ use terrace_core::model::provenance::Provenance;
 use crate::archive::Archive;
 use crate::error::Failure;
 use crate::http::BaseUrl;
-use crate::output::{Output, bytes, plural};
+use crate::output::{Output, bytes};
 use crate::registry::client::{Call, Client};
 use crate::registry::rounds::Uploads;
 
@@ -48,44 +47,12 @@ pub(crate) struct Receipt {
     pub(crate) warnings: Vec<String>,
 }
 
-impl Receipt {
-    fn new(status: &'static str, uploads: Uploads<'_>, published: Published) -> Self {
-        Self {
-            status,
-            uploaded: uploads.into_sent(),
-            provenance: published.provenance,
-            warnings: published.warnings,
-        }
-    }
-}
-
 /// The documentation in the result of a publish.
 pub(crate) struct DocumentationLine {
     /// The line for people.
     pub(crate) text: String,
     /// The member of the JSON document.
     pub(crate) document: Value,
-}
-
-/// The document that `--json` prints.
-#[derive(Serialize)]
-pub(crate) struct Report<'a> {
-    status: &'static str,
-    kind: &'static str,
-    address: &'a str,
-    version: &'a str,
-    url: Option<String>,
-    archives: Vec<Value>,
-    uploaded: Vec<String>,
-    /// The job that published the release first.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    provenance: Option<Provenance>,
-    /// The documentation, unless it was to be left out.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    documentation: Option<Value>,
-    /// The request that a dry run would send.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    request: Option<Value>,
 }
 
 impl Kind {
@@ -126,19 +93,28 @@ impl PublishRequest {
         self.archives.iter().map(listed).collect()
     }
 
-    fn report<'a>(&'a self, status: &'static str, url: Option<String>) -> Report<'a> {
-        Report {
-            status,
-            kind: self.kind.as_str(),
-            address: &self.address,
-            version: &self.version,
-            url,
-            archives: self.listed_archives(),
-            uploaded: Vec::new(),
-            provenance: None,
-            documentation: None,
-            request: None,
-        }
+    /// Returns the document that `--json` prints, with these members where they have a value.
+    fn report(
+        &self,
+        status: &str,
+        url: Option<&str>,
+        uploaded: &[String],
+        more: [(&str, Option<Value>); 2],
+    ) -> Map<String, Value> {
+        let Value::Object(mut document) = json!({
+            "status": status,
+            "kind": self.kind.as_str(),
+            "address": self.address,
+            "version": self.version,
+            "url": url,
+            "archives": self.listed_archives(),
+            "uploaded": uploaded,
+        }) else {
+            return Map::new();
+        };
+        let more = more.into_iter();
+        document.extend(more.filter_map(|(name, value)| Some((name.to_owned(), value?))));
+        document
     }
 
     /// Returns the request that would be sent, as `--json` shows it.
@@ -163,7 +139,6 @@ impl PublishRequest {
         output: &Output,
     ) {
         let url = url.map(ToString::to_string);
-        let place = url.clone().unwrap_or_default();
         let Self {
             address, version, ..
         } = self;
@@ -172,16 +147,20 @@ impl PublishRequest {
                 "{address} {version} passes the checks that can be made locally. Nothing was sent; the request \
                  would be:"
             ),
-            format!("  PUT {place}{}", self.call().path()),
+            format!(
+                "  PUT {}{}",
+                url.as_deref().unwrap_or_default(),
+                self.call().path()
+            ),
         ];
         lines.extend(self.archive_lines());
-        let mut report = self.report("dry_run", url);
-        if let Some(documentation) = documentation {
-            lines.push(documentation.text);
-            report.documentation = Some(documentation.document);
-        }
-        report.request = Some(self.as_json());
-        output.result(&lines, &report);
+        let (line, document) = documentation.map(|it| (it.text, it.document)).unzip();
+        lines.extend(line);
+        let more = [
+            ("documentation", document),
+            ("request", Some(self.as_json())),
+        ];
+        output.result(&lines, &self.report("dry_run", url.as_deref(), &[], more));
     }
 
     /// Returns the result of a publish for people, and for `--json`.
@@ -190,7 +169,7 @@ impl PublishRequest {
         receipt: Receipt,
         documentation: Option<DocumentationLine>,
         url: &str,
-    ) -> (Vec<String>, Report<'_>) {
+    ) -> (Vec<String>, Map<String, Value>) {
         let Self {
             address, version, ..
         } = self;
@@ -206,14 +185,12 @@ impl PublishRequest {
         };
         let mut lines = vec![text];
         lines.extend(self.places(url));
-        let mut report = self.report(receipt.status, Some(url.to_owned()));
         lines.extend(receipt.provenance.as_ref().map(|job| format!("{by} {job}")));
-        report.uploaded = receipt.uploaded;
-        report.provenance = receipt.provenance;
-        if let Some(documentation) = documentation {
-            lines.push(documentation.text);
-            report.documentation = Some(documentation.document);
-        }
+        let (line, document) = documentation.map(|it| (it.text, it.document)).unzip();
+        lines.extend(line);
+        let job = receipt.provenance.map(|job| json!(job));
+        let more = [("provenance", job), ("documentation", document)];
+        let report = self.report(receipt.status, Some(url), &receipt.uploaded, more);
         (lines, report)
     }
 
@@ -232,44 +209,6 @@ impl PublishRequest {
         ]
     }
 
-    /// Turns a conflict with a published release into one reason, which states the published contents and those that were
-    /// to be published. The registry describes the published release alone, after the reason.
-    fn compare(&self, failure: Failure) -> Failure {
-        let reasons = match (&failure, self.kind) {
-            (Failure::Conflict(reasons), Kind::Module | Kind::Provider) => reasons,
-            _ => return failure,
-        };
-        let Some((reason, published)) = reasons.split_first().filter(|(_, it)| !it.is_empty())
-        else {
-            return failure;
-        };
-        let text = published.join("; ");
-        // The registry compares a release that it has lost itself.
-        let is_compared = |archive: &Archive| text.contains(&archive.sha256.to_string());
-        if self.archives.iter().any(is_compared) {
-            return failure;
-        }
-        let is_named = |archive: &&Archive| match self.kind {
-            Kind::Provider => published.iter().any(|line| {
-                let platform = line.split(' ').next().unwrap_or_default();
-                archive.filename.ends_with(&format!("_{platform}.zip"))
-            }),
-            _ => true,
-        };
-        let mine = self.archives.iter().filter(is_named).map(|archive| {
-            let (filename, size) = (&archive.filename, plural(archive.size, "byte"));
-            format!("{filename} has {size} and the sha256 {}", archive.sha256)
-        });
-        let mine: Vec<String> = mine.collect();
-        let mine = match mine.is_empty() {
-            true => String::new(),
-            false => format!(". Of yours: {}", mine.join("; ")),
-        };
-        Failure::Conflict(vec![format!(
-            "{reason}. Of the published one: {text}{mine}"
-        )])
-    }
-
     /// Returns the warning that the version is published and revoked, if it is.
     fn revocation(&self, client: &Client<'_>) -> Option<String> {
         let package = Package::parse_address(&self.address)?;
@@ -285,9 +224,8 @@ impl PublishRequest {
     /// # Errors
     /// The refusal.
     pub(crate) fn begin(&self, client: &Client<'_>) -> Result<PublishAnswer, Failure> {
-        let answer = client.call(self.call().json(&self.body)?);
-        match answer.map_err(|failure| self.compare(failure))? {
-            PublishAnswer::Conflict { errors } => Err(self.compare(Failure::Conflict(errors))),
+        match client.call(self.call().json(&self.body)?)? {
+            PublishAnswer::Conflict { errors } => Err(Failure::Conflict(errors)),
             PublishAnswer::Invalid { errors } => Err(Failure::Refused(errors)),
             accepted => Ok(accepted),
         }
@@ -319,28 +257,29 @@ impl PublishRequest {
                 Some(answer) => answer,
                 None => self.begin(client)?,
             };
-            match answer {
-                PublishAnswer::Created(published) => {
-                    return Ok(Receipt::new("created", uploads, published));
-                }
-                PublishAnswer::Unchanged(published) => {
-                    let mut receipt = Receipt::new("unchanged", uploads, published);
-                    let revocation = self.revocation(client);
+            let (status, published) = match answer {
+                PublishAnswer::Created(published) => ("created", published),
+                PublishAnswer::Unchanged(mut published) => {
                     // For a mirrored provider, the registry states it as well.
-                    let is_new = |warning: &String| !receipt.warnings.contains(warning);
-                    let revocation = revocation.filter(is_new);
-                    receipt.warnings.extend(revocation);
-                    return Ok(receipt);
+                    let is_new = |warning: &String| !published.warnings.contains(warning);
+                    let revocation = self.revocation(client).filter(is_new);
+                    published.warnings.extend(revocation);
+                    ("unchanged", published)
                 }
-                PublishAnswer::Conflict { errors } => {
-                    return Err(self.compare(Failure::Conflict(errors)));
-                }
+                PublishAnswer::Conflict { errors } => return Err(Failure::Conflict(errors)),
                 PublishAnswer::Invalid { errors } => return Err(Failure::Refused(errors)),
                 PublishAnswer::Incomplete { missing } => {
                     before_uploads.take().map_or(Ok(()), |check| check())?;
                     uploads.round(missing)?;
+                    continue;
                 }
-            }
+            };
+            return Ok(Receipt {
+                status,
+                uploaded: uploads.into_sent(),
+                provenance: published.provenance,
+                warnings: published.warnings,
+            });
         }
     }
 }

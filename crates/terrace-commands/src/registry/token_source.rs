@@ -106,7 +106,6 @@ impl TokenSource {
     }
 
     /// Returns the message that the registry rejects a request for this reason, with the source of the token and advice.
-    /// If it accepts the token, the reason names the scope that the token lacks.
     pub(crate) fn refused(&self, is_accepted: bool, reason: &str) -> String {
         let advice = match self {
             Self::Token(token, host) => match token.place() {
@@ -124,20 +123,11 @@ impl TokenSource {
         };
         let place = self.place();
         match (self, is_accepted) {
-            (Self::Anonymous, true) => {
-                format!("the registry does not allow this without a token: {reason}")
+            (Self::Anonymous, _) => {
+                format!("the registry requires a token for this: {reason}; {advice}")
             }
-            (Self::Anonymous, false) => {
-                format!("the registry requires a token: {reason}; {advice}")
-            }
-            (_, true) if reason.contains("scope") => {
-                format!(
-                    "the token in {place} is valid, and does not allow this: {reason}; {advice}"
-                )
-            }
-            (_, true) => {
-                format!("the registry does not allow this with the token in {place}: {reason}")
-            }
+            // The reason names the scope.
+            (_, true) => format!("the token in {place} does not allow this: {reason}"),
             (_, false) => format!("the registry rejects the token in {place}: {reason}; {advice}"),
         }
     }
@@ -168,7 +158,7 @@ impl Job {
         match exchange(&self.identity, url, http) {
             Ok(token) => *given = Some(token),
             Err(Failure::NotAllowed(reason)) if self.need == Need::Optional => {
-                http.detail(&format!("no token is sent: {reason}"));
+                http.output().detail(&format!("no token is sent: {reason}"));
             }
             Err(failure) => return Err(failure),
         }
@@ -186,11 +176,12 @@ fn missing(host: &TokenHost, profile: Option<&str>) -> Failure {
         ));
     }
     let file = CredentialsFile::find().ok();
-    let helper = file
-        .and_then(|file| file.helper())
-        .map_or_else(String::new, |file| {
+    let helper = match file.and_then(|file| file.helper()) {
+        Some(file) => {
             format!(". {file} names a credentials_helper, which this command does not run")
-        });
+        }
+        None => String::new(),
+    };
     Failure::Usage(format!(
         "no token: set TERRACE_TOKEN; for the local registry of `npm start`, run `. .terrace/env`. A CI job that the \
          registry trusts can use its OIDC token instead: in GitHub Actions with the permission `id-token: write`, \
@@ -202,7 +193,7 @@ fn missing(host: &TokenHost, profile: Option<&str>) -> Failure {
 /// Exchanges the token of the job for a registry token.
 fn exchange(identity: &JobIdentity, url: &BaseUrl, http: &Http<'_>) -> Result<Secret, Failure> {
     let id_token = identity.token(http, &url.origin())?;
-    http.hide(&id_token);
+    http.output().hide(&id_token);
     let body = request_body(id_token.expose());
     let answer = http.until_answered(url.as_str(), || {
         let request = Request::post(format!("{}{EXCHANGE_PATH}", url.origin()))
@@ -214,7 +205,7 @@ fn exchange(identity: &JobIdentity, url: &BaseUrl, http: &Http<'_>) -> Result<Se
         200 => {
             let read = serde_json::from_str::<Exchanged>(&answer.text).ok();
             let token = read.and_then(|read| checked(&read.access_token));
-            token.iter().for_each(|token| http.hide(token));
+            token.iter().for_each(|token| http.output().hide(token));
             let failure = || Failure::Unexpected(format!("{url} responded without a token"));
             token.ok_or_else(failure)
         }

@@ -39,26 +39,12 @@ pub(crate) enum Storage {
 }
 
 impl Storage {
-    /// Returns the cause of an upload that is refused again and again although its URL is fresh.
-    fn cause_of_refusal(self) -> &'static str {
+    /// Returns what the settings of the registry call it.
+    fn name(self) -> &'static str {
         match self {
-            Self::Main => "if this persists, the registry's own keys for its storage are wrong",
+            Self::Main => "the storage in the registry's settings (TERRACE_S3_…)",
             Self::Fallback => {
-                "if this persists, the key pair of the second bucket is wrong, or may not write \
-                 (TERRACE_S3_FALLBACK_ACCESS_KEY_ID, TERRACE_S3_FALLBACK_SECRET_ACCESS_KEY)"
-            }
-        }
-    }
-
-    /// Returns the cause of an upload to storage that does not exist.
-    fn cause_of_absence(self) -> &'static str {
-        match self {
-            Self::Main => {
-                "the storage in the registry's own settings does not exist (TERRACE_S3_ENDPOINT, TERRACE_S3_BUCKET)"
-            }
-            Self::Fallback => {
-                "the second bucket in the registry's settings does not exist (TERRACE_S3_FALLBACK_ENDPOINT, \
-                 TERRACE_S3_FALLBACK_BUCKET)"
+                "the second bucket in the registry's settings (TERRACE_S3_FALLBACK_…)"
             }
         }
     }
@@ -100,17 +86,14 @@ fn send(
     let outcome = match put(agent, archive, missing, &bar) {
         Ok(response) => judge(filename, storage, response),
         // The error may quote the URL, which is a secret.
-        Err(PutError::Http(error)) => {
+        Err(error) => {
             let reason = format!("{filename}: the upload failed: {}", http::describe(&error));
-            if http::is_transient_error(&error) {
-                Upload::Failed(Failure::Unavailable(reason), None)
-            } else {
-                Upload::Refused(Failure::Unavailable(reason))
+            let failure = Failure::Unavailable(reason);
+            match http::is_transient_error(&error) {
+                true => Upload::Failed(failure, None),
+                false => Upload::Refused(failure),
             }
         }
-        Err(PutError::File(error)) => Upload::Refused(Failure::refused(format!(
-            "{filename} can no longer be read: {error}"
-        ))),
     };
     drop(bar);
     match outcome {
@@ -121,25 +104,14 @@ fn send(
     outcome
 }
 
-enum PutError {
-    File(io::Error),
-    Http(ureq::Error),
-}
-
-impl From<ureq::http::Error> for PutError {
-    fn from(error: ureq::http::Error) -> Self {
-        Self::Http(error.into())
-    }
-}
-
 /// Sends the bytes with exactly the headers that were signed.
 fn put(
     agent: &Agent,
     archive: &Archive,
     missing: &MissingArchive,
     bar: &UploadBar,
-) -> Result<Response<Body>, PutError> {
-    let file = archive.source.open().map_err(PutError::File)?;
+) -> Result<Response<Body>, ureq::Error> {
+    let file = archive.source.open()?;
     let mut body = Counted {
         reader: file.take(archive.size),
         bar,
@@ -158,7 +130,7 @@ fn put(
         request = request.header(header::CONTENT_LENGTH, archive.size);
     }
     let request = request.body(SendBody::from_reader(&mut body))?;
-    agent.run(request).map_err(PutError::Http)
+    agent.run(request)
 }
 
 fn judge(filename: &str, storage: Storage, response: Response<Body>) -> Upload {
@@ -172,14 +144,16 @@ fn judge(filename: &str, storage: Storage, response: Response<Body>) -> Upload {
         // Signed URLs expire while others are in use; a retry with a fresh one shows whether that is the
         // cause.
         403 => {
-            let hint = storage.cause_of_refusal();
-            let failure = Failure::NotAllowed(format!("{reason}; {hint}"));
+            let failure = Failure::NotAllowed(format!(
+                "{reason}; if this persists, the key pair of {} is wrong, or may not write",
+                storage.name()
+            ));
             Upload::Failed(failure, Some(Duration::ZERO))
         }
-        404 => {
-            let hint = storage.cause_of_absence();
-            Upload::Refused(Failure::Unexpected(format!("{reason}; {hint}")))
-        }
+        404 => Upload::Refused(Failure::Unexpected(format!(
+            "{reason}; {} does not exist",
+            storage.name()
+        ))),
         _ if http::is_transient_status(status) => {
             Upload::Failed(Failure::Unavailable(reason), asked)
         }

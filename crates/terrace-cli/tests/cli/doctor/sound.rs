@@ -1,22 +1,15 @@
 //! A sound registry with TLS and a storage of its own, into which a test injects one fault.
 
 use std::fs;
-use std::net::TcpListener;
-use std::sync::{Arc, Mutex};
-use std::thread;
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use rustls::{ServerConnection, StreamOwned};
 use serde_json::{Value, json};
 use terrace_base::digest::Sha256;
 use terrace_base::time::UnixTime;
-use terrace_core::api::admin::{
-    ArchiveSource, AuditFacts, CopyFacts, DoctorAnswer, FailoverAnswer, IndexFacts, RepairFacts,
-    ServiceFacts,
-};
-use terrace_core::storage::failover::ServingBucket;
+use terrace_core::api::admin::{CopyFacts, DoctorAnswer, IndexFacts, RepairFacts};
 
-use crate::support::http::{Head, Response, Then, serve};
+use crate::support::http::{Head, Response, Then, start};
 use crate::support::{NAME, TOKEN, fixture, tls};
 
 /// Changes a response.
@@ -29,7 +22,7 @@ pub(crate) struct Sound {
 }
 
 struct State {
-    storage: String,
+    storage: OnceLock<String>,
     fault: Fault,
     zip: Vec<u8>,
     module: Vec<u8>,
@@ -74,38 +67,21 @@ impl Sound {
     }
 
     fn build(signer: (&'static str, &'static str), fault: Fault) -> Self {
-        let [registry, storage] = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
-        let url = |listener: &TcpListener| format!("https://{}", listener.local_addr().unwrap());
-        let own_url = url(&registry);
-        let config = tls();
-        let platform = "linux_amd64";
-        let zip = fs::read(fixture(&format!("release/{NAME}_{platform}.zip"))).unwrap();
+        let zip = fs::read(fixture(&format!("release/{NAME}_linux_amd64.zip"))).unwrap();
         let state = Arc::new(State {
-            storage: url(&storage),
+            storage: OnceLock::new(),
             fault,
             zip,
-            module: module(),
+            module: crate::support::zip(&[("main.tf", "")]),
             signer,
             facts: Mutex::new(sound_facts()),
         });
-        for listener in [registry, storage] {
-            let (state, config) = (Arc::clone(&state), Arc::clone(&config));
-            thread::spawn(move || {
-                for stream in listener.incoming().flatten() {
-                    let (state, config) = (Arc::clone(&state), Arc::clone(&config));
-                    thread::spawn(move || {
-                        let connection = ServerConnection::new(config).unwrap();
-                        serve(StreamOwned::new(connection, stream), |head| {
-                            state.then(head)
-                        });
-                    });
-                }
-            });
-        }
-        Self {
-            url: own_url,
-            state,
-        }
+        let [url, storage] = [(); 2].map(|()| {
+            let state = Arc::clone(&state);
+            start(Some(tls()), move |head| state.then(head))
+        });
+        state.storage.set(storage).unwrap();
+        Self { url, state }
     }
 
     /// Changes the facts that the registry states about itself.
@@ -115,56 +91,22 @@ impl Sound {
 }
 
 fn sound_facts() -> DoctorAnswer {
-    DoctorAnswer {
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        time: now().to_string(),
-        warnings: Vec::new(),
-        archives: ArchiveSource::Bucket,
-        repair: RepairFacts {
-            enabled: true,
-            last: Some(now().to_string()),
-            ..RepairFacts::default()
-        },
-        audit: AuditFacts {
-            head: 7,
-            complete: true,
-        },
-        indices: IndexFacts {
-            packages: 2,
-            compared: 8,
-            ..IndexFacts::default()
-        },
-        services: ["origin", "issuer"]
-            .map(|kind| ServiceFacts {
-                kind: kind.to_owned(),
-                name: format!("{kind}.example.com"),
-                error: None,
-            })
-            .to_vec(),
-        failover: Some(FailoverAnswer {
-            configured: true,
-            serving: ServingBucket::Main,
-            since: None,
-            by: None,
-            reason: None,
-            recorded: true,
-            copy: Some(CopyFacts {
-                compared: Some(now().to_string()),
-                stored: 5,
-                ..CopyFacts::default()
-            }),
-            keeps_versions: Some(false),
-        }),
-    }
-}
-
-/// Returns the zip of a module.
-fn module() -> Vec<u8> {
-    let mut zip = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
-    let options = zip::write::SimpleFileOptions::default();
-    zip.start_file("main.tf", options).unwrap();
-    std::io::Write::write_all(&mut zip, b"# empty\n").unwrap();
-    zip.finish().unwrap().into_inner()
+    let services = ["origin", "issuer"];
+    let services = services.map(|it| json!({ "kind": it, "name": format!("{it}.example.com") }));
+    let copy = CopyFacts {
+        compared: Some(now().to_string()),
+        stored: 5,
+        ..CopyFacts::default()
+    };
+    let facts = json!({
+        "version": env!("CARGO_PKG_VERSION"), "time": now().to_string(), "warnings": [], "archives": "bucket",
+        "repair": RepairFacts { enabled: true, last: Some(now().to_string()), ..RepairFacts::default() },
+        "audit": { "head": 7, "complete": true },
+        "indices": IndexFacts { packages: 2, compared: 8, ..IndexFacts::default() },
+        "services": services,
+        "failover": { "configured": true, "serving": "main", "recorded": true, "copy": copy, "keeps_versions": false },
+    });
+    serde_json::from_value(facts).unwrap()
 }
 
 fn json(status: u16, document: &Value) -> Response {
@@ -190,7 +132,8 @@ impl State {
     /// Returns the URL of a stored file: valid for 15 minutes, and signed by a word.
     fn stored(&self, name: &str) -> String {
         let expires = now().0 + 900;
-        format!("{}/archives/{expires}/5ecre751gna7ure/{name}", self.storage)
+        let storage = self.storage.get().unwrap();
+        format!("{storage}/archives/{expires}/5ecre751gna7ure/{name}")
     }
 
     fn answer(&self, head: &Head) -> Response {
@@ -290,10 +233,6 @@ impl State {
             "/admin/v1/doctor" => {
                 let facts = self.facts.lock().unwrap();
                 json(200, &serde_json::to_value(&*facts).unwrap())
-            }
-            "/admin/v1/failover" => {
-                let facts = self.facts.lock().unwrap();
-                json(200, &serde_json::to_value(&facts.failover).unwrap())
             }
             _ => json(200, &json!({ "entries": [], "newest": 0 })),
         }

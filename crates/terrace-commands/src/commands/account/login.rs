@@ -7,10 +7,10 @@ use clap::Args;
 use serde_json::json;
 
 use super::sign_in::sign_in;
-use super::{expiry, named, required_url};
+use super::{expiry, named};
 use crate::args::duration;
 use crate::commands::account::AccountArguments;
-use crate::commands::connection::Session;
+use crate::commands::connection::{Session, required_url};
 use crate::credentials::{CredentialsFile, Token, TokenHost, TokenPlace};
 use crate::error::Failure;
 use crate::http::{BaseUrl, Http};
@@ -69,42 +69,29 @@ pub(crate) fn login(arguments: &LoginArguments, session: Session<'_>) -> Result<
         )?,
     };
     output.hide(token.secret());
-    let presented = match client(&url, token.clone(), session)?.presented_token() {
-        Ok(presented) => Some(presented),
-        Err(Failure::Missing(_)) => {
-            output.warning(&format!(
-                "{url} cannot tell whose token this is: it is stored anyway"
-            ));
-            None
-        }
-        Err(failure) => return Err(failure),
-    };
+    let presented = client(&url, token.clone(), session)?.presented_token()?;
     // A text that cannot be a token cannot be revoked either.
     let earlier = file.token(&host).ok().flatten();
     file.store(&host, token.secret())?;
     let earlier = earlier.filter(|it| !token.secret().matches(it.secret().expose()));
     let revoked = earlier.is_some_and(|it| revoke_earlier(&url, it, session));
-    let (name, expires) = match &presented {
-        Some(presented) => (presented.name.as_str(), expiry(presented)),
-        None => ("an unknown caller", "unknown"),
-    };
     let document = json!({
         "status": "ok",
         "host": host.to_string(),
-        "name": presented.as_ref().map(|it| &it.name),
-        "scopes": presented.as_ref().map(|it| &it.scopes),
-        "expires": presented.as_ref().and_then(|it| it.expires.as_ref()),
+        "name": presented.name,
+        "scopes": presented.scopes,
+        "expires": presented.expires,
         "file": file.to_string(),
         "revoked_earlier": revoked,
     });
-    let unread = file.unread_reason();
-    let readers = match unread {
-        Some(_) => "",
+    let readers = match file.unread_reason() {
+        Some(reason) => {
+            output.warning(&reason);
+            ""
+        }
         None => ", which terraform, tofu and terrace read",
     };
-    if let Some(reason) = unread {
-        output.warning(&reason);
-    }
+    let (name, expires) = (&presented.name, expiry(&presented));
     let line = format!(
         "signed in to {host} as {name} (expires: {expires}); the token is in {file}{readers}"
     );

@@ -217,8 +217,8 @@ fn wait_for_code(
     while clock::now().since(began) < timeout.as_secs() {
         match listener.accept() {
             Ok((stream, _)) => match receive(&stream, state) {
-                Some(Returned::Code(code)) => return Ok(code),
-                Some(Returned::Refused(reason)) => {
+                Some(Ok(code)) => return Ok(code),
+                Some(Err(reason)) => {
                     return Err(Failure::NotAllowed(format!("the sign-in failed: {reason}")));
                 }
                 None => {}
@@ -237,25 +237,8 @@ fn wait_for_code(
     )))
 }
 
-/// The result of a sign-in.
-enum Returned {
-    Code(String),
-    Refused(String),
-}
-
-/// Describes an error that comes without a description. The registry's pages link to the terminal with this one.
-fn described(error: String) -> String {
-    match error.as_str() {
-        "access_denied" => {
-            "it was refused (access_denied), and the page in the browser shows the reason"
-                .to_owned()
-        }
-        _ => error,
-    }
-}
-
-/// Answers a request of the browser. Returns the result, if the request has one.
-fn receive(stream: &TcpStream, state: &str) -> Option<Returned> {
+/// Answers a request of the browser. Returns the code of the sign-in, or why there is none, if the request has either.
+fn receive(stream: &TcpStream, state: &str) -> Option<Result<String, String>> {
     stream.set_nonblocking(false).ok()?;
     stream.set_read_timeout(Some(REQUEST_TIMEOUT)).ok()?;
     stream.set_write_timeout(Some(REQUEST_TIMEOUT)).ok()?;
@@ -274,15 +257,13 @@ fn receive(stream: &TcpStream, state: &str) -> Option<Returned> {
     };
     let is_ours = request.path == "/login" && value("state").as_deref() == Some(state);
     let returned = match (is_ours, value("code"), value("error")) {
-        (true, Some(code), None) => Some(Returned::Code(code)),
-        (true, _, Some(error)) => Some(Returned::Refused(
-            value("error_description").unwrap_or_else(|| described(error)),
-        )),
+        (true, Some(code), None) => Some(Ok(code)),
+        (true, _, Some(error)) => Some(Err(value("error_description").unwrap_or(error))),
         _ => None,
     };
     let (status, page) = match &returned {
-        Some(Returned::Code(_)) => (200, DONE),
-        Some(Returned::Refused(_)) => (200, NOT_DONE),
+        Some(Ok(_)) => (200, DONE),
+        Some(Err(_)) => (200, NOT_DONE),
         None => (404, "Nothing is here."),
     };
     let policy = "default-src 'none'".into();

@@ -1,7 +1,7 @@
 //! `terrace config check`.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde_json::json;
@@ -57,11 +57,8 @@ pub(super) fn run(arguments: &ConfigCheckArguments, output: &Output) -> Result<(
         None => found()?,
     };
     let place = file.display().to_string();
-    let text =
-        fs::read_to_string(&file).map_err(|error| Failure::Usage(format!("{place}: {error}")))?;
     let env = arguments.env.as_deref();
-    let deployment = Deployment::read(&text, Notation::of(&file), env)
-        .map_err(|reason| Failure::refused(format!("{place}: {reason}")))?;
+    let deployment = deployment(&file, env)?;
     let Findings {
         errors,
         warnings,
@@ -72,20 +69,27 @@ pub(super) fn run(arguments: &ConfigCheckArguments, output: &Output) -> Result<(
     }
     let variables: Vec<&String> = deployment.vars.keys().collect();
     let document = json!({ "variables": variables, "secrets": secrets });
-    let reasons: Vec<String> = errors
-        .iter()
-        .map(|error| format!("{place}: {error}"))
-        .collect();
+    let reasons = errors.iter().map(|error| format!("{place}: {error}"));
+    let reasons: Vec<String> = reasons.collect();
     let worst = (!reasons.is_empty()).then(|| Failure::Refused(Vec::new()));
     let text = match reasons.is_empty() {
         true => format!(
-            "{place} is valid: {}. The registry needs {}, set with \"npx wrangler secret put NAME\"",
+            "{place} is valid: {}. The registry needs these secrets, set with \"npx wrangler secret put NAME\": {}",
             plural(variables.len(), "variable"),
-            listed(&secrets)
+            secrets.join(", ")
         ),
         false => format!("{place}: {} to correct", plural(reasons.len(), "problem")),
     };
     output.outcome(text, document, worst, reasons)
+}
+
+/// Reads a file of wrangler, or an environment in it.
+pub(crate) fn deployment(file: &Path, env: Option<&str>) -> Result<Deployment, Failure> {
+    let place = file.display();
+    let text =
+        fs::read_to_string(file).map_err(|error| Failure::Usage(format!("{place}: {error}")))?;
+    Deployment::read(&text, Notation::of(file), env)
+        .map_err(|reason| Failure::refused(format!("{place}: {reason}")))
 }
 
 /// Returns the file in the current directory that wrangler reads.
@@ -111,41 +115,13 @@ fn findings(deployment: &Deployment, env: Option<&str>) -> Findings {
     let vars = settings(deployment, &mut found);
     let assumed = assumed_secrets(&vars);
     match parse(&vars, &assumed, None) {
-        Ok(config) => {
-            found.warnings.extend(config.warnings());
-        }
-        Err(error) => {
-            found.errors.push(error.to_string());
-            let others = errors_of_others(&vars, error);
-            found.errors.extend(others.iter().map(ToString::to_string));
-        }
+        Ok(config) => found.warnings.extend(config.warnings()),
+        Err(error) => found.errors.push(error.to_string()),
     }
     let is_needed =
         |name: &&&str| **name == ADMIN_TOKEN || parse(&vars, &assumed, Some(name)).is_err();
     found.secrets = assumed.iter().filter(is_needed).copied().collect();
     found
-}
-
-/// Returns the errors of the variables that do not belong together with one that is invalid: the parser stops at the first error.
-fn errors_of_others(vars: &[(&str, &str)], first: ConfigError) -> Vec<ConfigError> {
-    let (mut errors, mut vars, mut last) = (Vec::new(), vars.to_vec(), first);
-    loop {
-        let before = vars.len();
-        vars.retain(|(name, _)| family(name) != family(last.variable()));
-        match parse(&vars, &assumed_secrets(&vars), None) {
-            Err(error) if vars.len() < before => {
-                errors.push(error.clone());
-                last = error;
-            }
-            _ => return errors,
-        }
-    }
-}
-
-/// Returns the beginning of a setting's name that it has in common with those that it may depend on, such as `TERRACE_S3`.
-fn family(name: &str) -> &str {
-    let end = name.match_indices('_').nth(1).map(|(end, _)| end);
-    end.and_then(|end| name.get(..end)).unwrap_or(name)
 }
 
 fn check_bindings(deployment: &Deployment, place: &str, found: &mut Findings) {
@@ -213,16 +189,13 @@ fn check_jurisdiction(deployment: &Deployment, found: &mut Findings) {
     let (Some(account), Some(bound)) = (account, bound) else {
         return;
     };
-    let stated = account
-        .split_once('.')
-        .map(|(_, jurisdiction)| jurisdiction);
-    if stated != bound.jurisdiction.as_deref() {
-        let named =
-            |it: Option<&str>| it.map_or("no jurisdiction".to_owned(), |it| format!("{it:?}"));
+    let stated = account.split_once('.').map(|(_, stated)| stated);
+    let bound = bound.jurisdiction.as_deref();
+    if stated != bound {
+        let [stated, bound] = [stated, bound].map(|it| it.unwrap_or("none"));
         found.errors.push(format!(
-            "{S3_ENDPOINT} is in {}, and the binding {FACTS} has {}: they are two buckets; state the same \"jurisdiction\" in both",
-            named(stated),
-            named(bound.jurisdiction.as_deref())
+            "the jurisdiction of {S3_ENDPOINT} is {stated}, and that of the binding {FACTS} is {bound}: they are two buckets; state \
+             the same \"jurisdiction\" in both"
         ));
     }
 }
@@ -304,21 +277,9 @@ fn parse(
     without: Option<&str>,
 ) -> Result<Config, ConfigError> {
     let secrets = secrets.iter().filter(|name| Some(**name) != without);
-    let all: Vec<(&str, &str)> = vars
-        .iter()
-        .copied()
-        .chain(secrets.map(|name| (*name, ASSUMED)))
-        .collect();
+    let secrets = secrets.map(|name| (*name, ASSUMED));
+    let all: Vec<(&str, &str)> = vars.iter().copied().chain(secrets).collect();
     Config::from_vars(&all)
-}
-
-fn listed(names: &[&str]) -> String {
-    let noun = if names.len() == 1 {
-        "the secret"
-    } else {
-        "the secrets"
-    };
-    format!("{noun} {}", names.join(", "))
 }
 
 #[cfg(test)]

@@ -13,26 +13,25 @@ const EXPIRY_DAYS: u64 = 7;
 
 const DAY_SECONDS: u64 = 86_400;
 
+/// A1
+pub(super) fn refuses_writes(target: &Target) -> Judged {
+    target.refuses_writes().cloned()
+}
+
 /// A3
 pub(super) fn offers_sign_in(target: &Target) -> Judged {
     let discovery = target.discovery()?;
     let login = discovery.document.get("login.v1");
     let login = login.ok_or_else(|| Finding::skip("no sign-in is offered"))?;
-    fault_of_login(login, &discovery.seen.url).map_err(|reason| {
-        Finding::fail(
-            reason,
-            "`terraform login` fails, or sends a code where it should not",
-            "correct login.v1 in the discovery document, and list the redirect URL at the sign-in provider",
-        )
-    })
+    fault_of_login(login, &discovery.seen.url).map_err(Finding::fail)
 }
 
 fn fault_of_login(login: &Value, base: &str) -> Result<String, String> {
     let base = Url::parse(base).map_err(|error| error.to_string())?;
     let text = |name: &str| login.get(name).and_then(Value::as_str);
     for name in ["authz", "token"] {
-        let url = text(name).ok_or_else(|| format!("login.v1 has no {name}"))?;
-        let url = base.join(url).map_err(|_| format!("{name} is not a URL"))?;
+        let url = text(name).and_then(|url| base.join(url).ok());
+        let url = url.ok_or_else(|| format!("login.v1 has no {name}"))?;
         if base.scheme() == "https" && url.scheme() != "https" {
             return Err(format!("{name} is not https"));
         }
@@ -57,15 +56,14 @@ fn fault_of_login(login: &Value, base: &str) -> Result<String, String> {
 
 /// A4
 pub(super) fn describes_token(target: &Target) -> Judged {
-    let token = target.presented().token()?;
+    let token = target.presented()?;
     let (name, scopes) = (&token.name, token.scopes.join(", "));
     let end = token.expires.as_deref().and_then(UnixTime::parse_utc);
     match end.map(|end| end.since(target.now) / DAY_SECONDS) {
-        Some(days @ 0..EXPIRY_DAYS) => Err(Finding::warn(
-            format!("{name}: less than {} left", plural(days + 1, "day")),
-            "jobs that use it fail from then on",
-            "`terrace token rotate`, or create another one",
-        )),
+        Some(days @ 0..EXPIRY_DAYS) => {
+            let left = plural(days + 1, "day");
+            Err(Finding::warn(format!("{name}: less than {left} left")))
+        }
         Some(days) => Ok(format!("{name}: {scopes}, {} left", plural(days, "day"))),
         None => Ok(format!("{name}: {scopes}")),
     }

@@ -23,38 +23,6 @@ const SHALLOW_BYTES: u64 = 64 * 1024 * 1024;
 /// The time for an archive, as a multiple of the time for a request.
 const ARCHIVE_TIMES: u32 = 6;
 
-/// The action against a second bucket that cannot serve downloads.
-const SERVE_MAIN: &str = "if the main bucket answers, run `terrace admin failover off --reason …`";
-
-/// The refusals of a storage: the error code, the cause, and the action.
-const REFUSALS: [(&str, &str, &str); 5] = [
-    (
-        "SignatureDoesNotMatch",
-        "the secret access key is wrong, or a proxy changes the URL or the Host header",
-        "set TERRACE_S3_SECRET_ACCESS_KEY again, and let requests to that host pass unchanged",
-    ),
-    (
-        "InvalidAccessKeyId",
-        "the access key does not exist at this endpoint",
-        "set TERRACE_S3_ACCESS_KEY_ID again, from the API token for R2",
-    ),
-    (
-        "AccessDenied",
-        "the key pair may not read this bucket, or the endpoint belongs to another account",
-        "create an API token with Object Read & Write for the bucket, and check TERRACE_S3_ENDPOINT",
-    ),
-    (
-        "NoSuchBucket",
-        "the S3 settings name a bucket that does not exist",
-        "set TERRACE_S3_BUCKET to the name of the bucket that is bound as FACTS",
-    ),
-    (
-        "NoSuchKey",
-        "the S3 settings name another bucket than the registry reads, or the archive was removed",
-        "set TERRACE_S3_BUCKET to the name of the bucket that is bound as FACTS; otherwise restore the archive",
-    ),
-];
-
 /// An archive that the registry offers.
 pub(super) struct Offered {
     what: &'static str,
@@ -63,28 +31,28 @@ pub(super) struct Offered {
 }
 
 impl Offered {
-    fn host(&self) -> String {
+    /// Returns the scheme, the host and the port of the URL.
+    fn origin(&self) -> String {
         let url = Url::parse(&self.url).ok();
-        let host = url.as_ref().and_then(Url::host_str).unwrap_or_default();
-        host.to_owned()
+        url.map(|url| url.origin().ascii_serialization())
+            .unwrap_or_default()
     }
 
     pub(super) fn head(&self, target: &Target) -> Result<Seen, ProbeError> {
         let ask = Ask::get(&self.url).method(Method::HEAD);
-        Ok(target.probe.follow(&ask)?.0)
+        target.probe.follow(&ask)
     }
 
     /// Returns the response to a GET request, of which only the first bytes are read.
     fn start(&self, target: &Target) -> Result<Seen, ProbeError> {
-        let ask = Ask::get(&self.url).most(1024);
-        Ok(target.probe.follow(&ask)?.0)
+        target.probe.follow(&Ask::get(&self.url).most(1024))
     }
 
     /// Returns the response to a GET request that succeeds.
     fn started(&self, target: &Target) -> Judged<Seen> {
         match self.start(target) {
             Ok(seen) if seen.status == 200 => Ok(seen),
-            Err(error @ ProbeError::Limited(_)) => Err(error.into()),
+            Err(error @ ProbeError::Limited) => Err(error.into()),
             Ok(_) | Err(_) => Err(Finding::skip("D1 failed")),
         }
     }
@@ -108,20 +76,20 @@ pub(super) fn archives(target: &Target) -> Judged<Vec<Offered>> {
     }
 }
 
-/// Makes a check of every archive. Returns the first of the worst problems, or all observations.
+/// Makes a check of every archive. Returns the first problem, or all observations.
 fn each(target: &Target, check: impl Fn(&Offered) -> Judged) -> Judged {
-    let judged: Vec<Judged> = archives(target)?.iter().map(check).collect();
-    let findings = judged.iter().filter_map(|it| it.as_ref().err());
-    let worst = findings.clone().map(|it| it.status).max();
-    let mut worst = findings.filter(|it| Some(it.status) == worst);
-    if let Some(problem) = worst.find(|it| it.is_problem()) {
-        return Err(problem.clone());
+    let mut observed = Vec::new();
+    let mut is_skipped = true;
+    for offered in archives(target)? {
+        match check(&offered) {
+            Err(finding) if finding.is_problem() => return Err(finding),
+            Err(finding) => observed.push(finding.observed),
+            Ok(text) => {
+                is_skipped = false;
+                observed.push(text);
+            }
+        }
     }
-    let is_skipped = judged.iter().all(Result::is_err);
-    let mut observed: Vec<String> = judged
-        .into_iter()
-        .map(|it| it.unwrap_or_else(|finding| finding.observed))
-        .collect();
     observed.dedup();
     let observed = observed.join("; ");
     match is_skipped {
@@ -133,35 +101,37 @@ fn each(target: &Target, check: impl Fn(&Offered) -> Judged) -> Judged {
 /// D1
 pub(super) fn opens(target: &Target) -> Judged {
     each(target, |offered| {
-        let (what, host) = (offered.what, offered.host());
-        let start = offered.start(target);
+        let place = format!("{} from {}", offered.what, offered.origin());
         if is_misled(&target.base().origin(), &offered.url) {
-            let url = Url::parse(&offered.url).ok();
-            let origin = url.map(|url| url.origin().ascii_serialization());
-            return Err(Finding::fail(
-                format!("{what} from {}", origin.unwrap_or_default()),
-                "the registry does not know the URL at which clients reach it: the proxy in front of it does not pass it on, or is not \
-                 trusted",
-                "start terrace serve with --trust-proxy, and let every proxy in front of it pass Host unchanged and set X-Forwarded-Proto",
-            ));
+            return Err(Finding::fail(format!(
+                "{place}: the registry does not know the URL at which clients reach it"
+            )));
         }
-        let error = match start {
-            Ok(seen) if seen.status == 200 => return Ok(format!("{what} from {host}")),
-            Ok(seen) => return Err(refused(target, offered, &seen)),
-            Err(error @ ProbeError::Limited(_)) => return Err(error.into()),
-            Err(error) => format!("{what} from {host}: {error}"),
+        let observed = match offered.start(target) {
+            Ok(seen) if seen.status == 200 => return Ok(place),
+            Err(error @ ProbeError::Limited) => return Err(error.into()),
+            Err(error) => format!("{place}: {error}"),
+            Ok(seen) => {
+                if target.has(&offered.url) {
+                    target.check_outage(&seen)?;
+                }
+                let text = String::from_utf8_lossy(&seen.body);
+                let code = fallback::error_code(&text).map(|code| format!(" ({code})"));
+                format!(
+                    "{place}: status {}{}",
+                    seen.status,
+                    code.unwrap_or_default()
+                )
+            }
         };
+        let finding = Finding::fail(observed);
         Err(match serves_second_bucket(target, &offered.url) {
-            true => Finding::fail(
-                error,
-                "the second bucket serves downloads, and does not answer",
-                SERVE_MAIN,
+            true => finding.because(
+                "the second bucket serves downloads, and fails, has no copy of the archive, or refuses the URLs of the registry",
+                "if the main bucket answers, run `terrace admin failover off --reason …`, and then `terrace admin replicate`; correct \
+                 the TERRACE_S3_FALLBACK_… settings, or the rights of the key pair",
             ),
-            false => Finding::fail(
-                error,
-                "this machine cannot reach the host that archives come from; a firewall may allow the registry only",
-                "allow that host as well, or unset the S3 settings so that archives pass through the registry",
-            ),
+            false => finding,
         })
     })
 }
@@ -179,68 +149,10 @@ fn is_misled(registry: &str, archive: &str) -> bool {
 
 /// Returns whether an archive comes from the second bucket, because that serves downloads at the moment.
 fn serves_second_bucket(target: &Target, url: &str) -> bool {
-    let state = target.second_bucket();
+    let facts = target.facts().ok();
+    let state = facts.and_then(|facts| facts.failover.as_ref());
     let serves = state.is_some_and(|state| state.serving == ServingBucket::Fallback);
     serves && !target.has(url)
-}
-
-/// Explains why a storage refuses a download, by its error.
-fn refused(target: &Target, offered: &Offered, seen: &Seen) -> Finding {
-    if target.has(&offered.url)
-        && let Err(outage) = target.check_outage(seen)
-    {
-        return outage;
-    }
-    let text = String::from_utf8_lossy(&seen.body);
-    let stated = fallback::error_code(&text).unwrap_or_default();
-    let is_expired =
-        matches!(stated, "RequestTimeTooSkewed" | "ExpiredRequest") || text.contains("expired");
-    let known = REFUSALS.iter().find(|(code, ..)| *code == stated);
-    let fix;
-    let (cause, action) = if !is_expired && serves_second_bucket(target, &seen.url) {
-        let (cause, more) = match stated {
-            _ if seen.status >= 500 => ("fails", ""),
-            "NoSuchKey" => (
-                "has no copy of this archive",
-                "; then `terrace admin replicate` makes the missing copies",
-            ),
-            _ => (
-                "refuses the URLs of the registry",
-                ", and correct the TERRACE_S3_FALLBACK_… settings, or the rights of the key pair",
-            ),
-        };
-        fix = format!("{SERVE_MAIN}{more}");
-        (
-            format!("the second bucket serves downloads, and {cause}"),
-            fix.as_str(),
-        )
-    } else if let Some((_, cause, fix)) = known {
-        ((*cause).to_owned(), *fix)
-    } else {
-        let (cause, fix) = match seen.status {
-            _ if is_expired => (
-                "the clock of the registry differs from that of its storage, or a cache keeps old URLs",
-                "look at C1 and C2",
-            ),
-            500.. => (
-                "an outage: the storage of the archives, or a proxy in front of it, fails",
-                "look at the log and the status page of the storage; then run the command again",
-            ),
-            _ => (
-                "the download needs credentials that clients do not send, or something in between changes the request",
-                "let the URLs of archives work without a token, and look at L7 and W1",
-            ),
-        };
-        (cause.to_owned(), fix)
-    };
-    let code = if stated.is_empty() {
-        String::new()
-    } else {
-        format!(" ({stated})")
-    };
-    let (what, host) = (offered.what, offered.host());
-    let observed = format!("{what} from {host}: status {}{code}", seen.status);
-    Finding::fail(observed, cause, action)
 }
 
 /// D2
@@ -248,23 +160,16 @@ pub(super) fn answers_head(target: &Target) -> Judged {
     each(target, |offered| {
         let what = offered.what;
         let start = offered.started(target)?;
-        let seen = offered.head(target).map_err(|error| {
-            let cause =
-                "the server breaks off a HEAD request, which clients send before a download";
-            Finding::unanswered(&error, cause, "answer HEAD, even with an error")
-        })?;
+        let seen = offered.head(target).map_err(Finding::unanswered)?;
         if seen.status != 200 {
             return Ok(format!("{what}: refused with {}", seen.status));
         }
-        let length = |seen: &Seen| seen.header("content-length").map(str::to_owned);
-        match (length(&seen), length(&start)) {
-            (None, _) => Ok(format!("{what}: no length")),
-            (Some(length), Some(expected)) if length != expected => Err(Finding::fail(
-                format!("{what}: HEAD says {length} bytes, and GET {expected}"),
-                "Terraform 1.11 and go-getter ask with HEAD first, and skip the download for a length of 0",
-                "answer HEAD with the true length, or with another status than 200",
-            )),
-            (Some(_), _) => Ok(format!("{what}: the same length")),
+        match [&seen, &start].map(|it| it.header("content-length")) {
+            [None, _] => Ok(format!("{what}: no length")),
+            [Some(length), Some(expected)] if length != expected => Err(Finding::fail(format!(
+                "{what}: HEAD says {length} bytes, and GET {expected}"
+            ))),
+            [Some(_), _] => Ok(format!("{what}: the same length")),
         }
     })
 }
@@ -279,12 +184,9 @@ pub(super) fn keeps_bytes(target: &Target) -> Judged {
         let (sha256, size) = whole(target, offered)?;
         match sha256 == promised {
             true => Ok(format!("{what}: {}", bytes(size))),
-            false => Err(Finding::fail(
-                format!("{what}: sha256 {sha256} instead of {promised}"),
-                "something changes archives on their way, such as a virus scanner or a caching proxy, or the stored \
-                 object is damaged; clients report that the checksum does not match",
-                "exempt the host of the archives from inspection; if it is the object, restore it from a copy",
-            )),
+            false => Err(Finding::fail(format!(
+                "{what}: sha256 {sha256} instead of {promised}"
+            ))),
         }
     })
 }
@@ -313,9 +215,13 @@ fn whole(target: &Target, offered: &Offered) -> Judged<(Sha256, u64)> {
     let found = download(body, most, |_| {}).map_err(|error| match error {
         DownloadError::TooLong => large(&format!("more than {}", bytes(most))),
         DownloadError::Local(error) => Finding::skip(format!("a temporary file: {error}")),
-        DownloadError::Remote(error) => Finding::fail(
-            format!("{what}: {}", describe(&ureq::Error::from(error))),
-            format!("the download broke off, or took more than {} s", timeout.as_secs()),
+        DownloadError::Remote(error) => Finding::fail(format!(
+            "{what}: {}, or it took more than {} s",
+            describe(&ureq::Error::from(error)),
+            timeout.as_secs()
+        ))
+        .because(
+            "the download broke off, or took too long",
             "give a longer --timeout; otherwise look for a proxy that limits the size or the time of responses",
         ),
     })?;
@@ -326,21 +232,16 @@ fn whole(target: &Target, offered: &Offered) -> Judged<(Sha256, u64)> {
 #[test]
 fn an_archive_at_a_plain_or_local_url_shows_a_proxy_that_is_not_understood() {
     let registry = "https://registry.example.com";
-    for archive in [
-        "http://registry.example.com/a",
-        "http://localhost/a",
-        "https://127.0.0.1:8841/a",
-    ] {
-        assert!(is_misled(registry, archive), "{archive}");
-    }
-    for (registry, archive) in [
-        (registry, "https://account.r2.cloudflarestorage.com/a"),
-        ("http://127.0.0.1:8787", "http://localhost:9000/a"),
+    for (registry, archive, expected) in [
+        (registry, "http://registry.example.com/a", true),
+        (registry, "https://127.0.0.1:8841/a", true),
         (
-            "http://registry.corp.example",
-            "http://minio.corp.example/a",
+            registry,
+            "https://account.r2.cloudflarestorage.com/a",
+            false,
         ),
+        ("http://127.0.0.1:8787", "http://localhost:9000/a", false),
     ] {
-        assert!(!is_misled(registry, archive), "{archive}");
+        assert_eq!(is_misled(registry, archive), expected, "{archive}");
     }
 }

@@ -4,7 +4,9 @@ use std::fmt::Display;
 
 use terrace_base::untrusted;
 
+use super::explain::explanation;
 use crate::http::ProbeError;
+use crate::output::Mark;
 
 /// The most characters of a text: enough for a sentence and a quoted value, so that a server cannot fill the terminal.
 const TEXT_CHARS: usize = 400;
@@ -12,62 +14,64 @@ const TEXT_CHARS: usize = 400;
 /// The observed facts if a check passes, or a fact that checks need; otherwise what was found instead.
 pub(super) type Judged<T = String> = Result<T, Finding>;
 
-/// The kind of a result.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Status {
-    Pass,
-    Skip,
-    Warn,
-    Fail,
-}
-
 /// The result of a check. Its texts are printable, short, and without the queries of URLs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Finding {
-    pub(super) status: Status,
+    pub(super) mark: Mark,
     /// The observed facts; for a skipped check, the reason.
     pub(super) observed: String,
-    /// The likely cause of a problem; otherwise empty.
-    pub(super) cause: String,
-    /// The action against a problem; otherwise empty.
-    pub(super) fix: String,
+    /// The cause of the problem and the action against it, unless they are those that `explain.txt` has for the check.
+    special: Option<[&'static str; 2]>,
     /// The check that reports it; `None` for the one that has found it.
     reporter: Option<&'static str>,
 }
 
 impl Finding {
     pub(super) fn pass(observed: impl Display) -> Self {
-        Self::new(Status::Pass, observed, "", "")
+        Self::new(Mark::Passed, observed)
     }
 
     pub(super) fn skip(reason: impl Display) -> Self {
-        Self::new(Status::Skip, reason, "", "")
+        Self::new(Mark::Skipped, reason)
     }
 
-    pub(super) fn warn(observed: impl Display, cause: impl Display, fix: impl Display) -> Self {
-        Self::new(Status::Warn, observed, cause, fix)
+    pub(super) fn warn(observed: impl Display) -> Self {
+        Self::new(Mark::Warning, observed)
     }
 
-    pub(super) fn fail(observed: impl Display, cause: impl Display, fix: impl Display) -> Self {
-        Self::new(Status::Fail, observed, cause, fix)
+    pub(super) fn fail(observed: impl Display) -> Self {
+        Self::new(Mark::Failed, observed)
     }
 
     /// Judges the lack of a response: a fault, unless the server only limits the rate of requests.
-    pub(super) fn unanswered(error: &ProbeError, cause: impl Display, fix: impl Display) -> Self {
+    pub(super) fn unanswered(error: ProbeError) -> Self {
         match error {
-            ProbeError::Limited(_) => Self::skip(error),
-            _ => Self::fail(error, cause, fix),
+            ProbeError::Limited => Self::skip(error),
+            _ => Self::fail(error),
         }
     }
 
-    fn new(status: Status, observed: impl Display, cause: impl Display, fix: impl Display) -> Self {
+    fn new(mark: Mark, observed: impl Display) -> Self {
         Self {
-            status,
+            mark,
             observed: printable(&observed.to_string()),
-            cause: printable(&cause.to_string()),
-            fix: printable(&fix.to_string()),
+            special: None,
             reporter: None,
         }
+    }
+
+    /// States the cause of this finding and the action against it, in place of those that the check usually has.
+    pub(super) fn because(self, cause: &'static str, fix: &'static str) -> Self {
+        Self {
+            special: Some([cause, fix]),
+            ..self
+        }
+    }
+
+    /// Returns the cause and the action, as the result of the check with this ID.
+    pub(super) fn cause_and_fix(&self, id: &str) -> [&'static str; 2] {
+        let usual = || explanation(id).map(|[_, cause, fix]| [cause, fix]);
+        self.special.or_else(usual).unwrap_or_default()
     }
 
     /// Lets the check with this ID report the finding, if no other one does.
@@ -87,7 +91,7 @@ impl Finding {
     }
 
     pub(super) fn is_problem(&self) -> bool {
-        self.status >= Status::Warn
+        self.mark >= Mark::Warning
     }
 }
 
@@ -112,8 +116,6 @@ fn printable(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
 
     #[test]
@@ -123,27 +125,5 @@ mod tests {
         assert_eq!(shown, "see https://r2.example.com/a.zip?… now\\u{1b}[2J");
         let long = Finding::skip("a".repeat(1_000_000)).observed;
         assert!(long.chars().count() < 2 * TEXT_CHARS, "{}", long.len());
-        assert_eq!(Finding::skip("does it work?").observed, "does it work?");
-    }
-
-    #[test]
-    fn a_limited_rate_is_no_fault() {
-        let limited = ProbeError::Limited(Some(Duration::from_secs(30)));
-        let finding = Finding::unanswered(&limited, "cause", "fix");
-        assert_eq!((finding.status, finding.fix.as_str()), (Status::Skip, ""));
-        for part in ["429", "wait 30 s", "--only"] {
-            assert!(finding.observed.contains(part), "{part}: {finding:?}");
-        }
-        let broken = ProbeError::Unreachable("no response in time".to_owned());
-        assert_eq!(Finding::unanswered(&broken, "c", "f").status, Status::Fail);
-    }
-
-    #[test]
-    fn a_finding_is_reported_by_one_check() {
-        let finding = Finding::fail("o", "c", "f")
-            .reported_by("S1")
-            .reported_by("P1");
-        assert_eq!(finding.clone().seen_by("S1"), finding);
-        assert_eq!(finding.seen_by("P1"), Finding::skip("S1 failed"));
     }
 }

@@ -5,8 +5,14 @@ use terrace_core::upstream::origin::Service;
 use terrace_openpgp::{SigningKey, parse_signing_keys};
 
 use super::finding::{Finding, Judged};
-use super::target::{ABSENT, Discovery, LIST_BYTES, Target, no_service};
+use super::target::{Discovery, Target, no_service};
 use crate::output::plural;
+
+/// A name that no registry has.
+const ABSENT: &str = "terrace-doctor-absent";
+
+/// The most bytes of the list of a package that does not exist.
+const LIST_BYTES: u64 = 64 * 1024;
 
 /// P1
 pub(super) fn lists_provider(target: &Target) -> Judged {
@@ -17,11 +23,7 @@ pub(super) fn lists_provider(target: &Target) -> Judged {
             let count = plural(sample.versions.versions.len(), "version");
             Ok(format!("{address}, {count}"))
         }
-        skipped => Err(Finding::fail(
-            format!("{address}: {}", skipped.join("; ")),
-            "OpenTofu, and Terraform before 1.13, reject the whole list for one version that is not valid",
-            "remove the entry from the list",
-        )),
+        skipped => Err(Finding::fail(format!("{address}: {}", skipped.join("; ")))),
     }
 }
 
@@ -37,11 +39,7 @@ pub(super) fn delivers(target: &Target) -> Judged {
 pub(super) fn suits_all_clients(target: &Target) -> Judged {
     let package = &target.package()?.package;
     if let [first, ..] = package.warnings.as_slice() {
-        return Err(Finding::warn(
-            first,
-            "some clients warn about the key or the signature, or refuse it",
-            "extend the key or sign the next version with another one, and register it with `terrace key add`",
-        ));
+        return Err(Finding::warn(first));
     }
     let signed = package.signed.as_ref();
     let signed = signed.ok_or_else(|| Finding::skip("the package is unsigned"))?;
@@ -73,38 +71,22 @@ fn misses(
     address: &str,
     service: fn(&Discovery) -> Option<&Service>,
 ) -> Judged {
-    const NOT_FOUND: &str = "answer 404 for packages that do not exist";
     target.check_token()?;
     let service = service(target.discovery()?);
     let service = service.ok_or_else(|| no_service(kind))?;
     let fetch = service.fetch(&format!("{address}/versions"), LIST_BYTES, "version list");
-    let (_, seen) = target.fetch(&fetch).map_err(|error| {
-        let cause = format!("no answer about a {kind} that does not exist");
-        Finding::unanswered(&error, cause, NOT_FOUND)
-    })?;
-    target.check_outage(&seen)?;
-    let observed = format!("status {} for a {kind} that does not exist", seen.status);
+    let (_, seen) = target.ask(&fetch)?;
     match seen.status {
-        404 if seen.media_type().contains("html") && target.is_terrace() => Err(Finding::warn(
-            "404 with a web page",
-            "a proxy or another program answers in place of the registry",
-            "let the registry answer below its services",
-        )),
+        404 if seen.media_type().contains("html") && target.is_terrace() => {
+            Err(Finding::warn("404 with a web page"))
+        }
         404 => Ok("404".to_owned()),
         status @ (401 | 403) if !target.has_token() => {
             Ok(format!("{status}, as for everything without a token"))
         }
-        // Some registries send a list without versions.
-        200 if !target.is_terrace() => Err(Finding::warn(
-            observed,
-            "clients report an invalid response or no versions instead of a missing package",
-            NOT_FOUND,
-        )),
-        _ => Err(Finding::fail(
-            observed,
-            "clients stop with an error about the registry, and do not try the next installation method",
-            NOT_FOUND,
-        )),
+        status => Err(Finding::fail(format!(
+            "status {status} for a {kind} that does not exist"
+        ))),
     }
 }
 
@@ -123,25 +105,15 @@ pub(super) fn locates(target: &Target) -> Judged {
         .as_ref()
         .and_then(|body| body.get("location")?.as_str());
     let Some(header) = header else {
-        let observed = "the location is in the body only";
+        let observed = "the location is in the body only, where Terraform does not read it";
         return Err(match target.is_terrace() {
-            true => Finding::fail(
-                observed,
-                "Terraform reads the header X-Terraform-Get; a proxy may have removed it",
-                "let the header pass",
-            ),
-            false => Finding::warn(
-                observed,
-                "OpenTofu reads it there, as its protocol allows; Terraform reads only the header X-Terraform-Get",
-                "send the header as well, if the registry is used with Terraform",
-            ),
+            true => Finding::fail(observed),
+            false => Finding::warn(observed),
         });
     };
     if in_body.is_some_and(|it| it != header) {
         return Err(Finding::warn(
             "the body and the header name different locations",
-            "Terraform reads the header, and OpenTofu the body",
-            "send the same location in both",
         ));
     }
     let subdir = location.subdir.map(|it| format!(" //{it}"));

@@ -1,51 +1,50 @@
 //! The registry under examination, and the facts about it that several checks share. Each is found once, when the first
 //! check needs it.
 
-mod caller;
 mod discovery;
 mod sample;
 
 use std::sync::OnceLock;
 use std::time::Duration;
 
+use serde::de::IgnoredAny;
 use terrace_base::secret::Secret;
 use terrace_base::time::UnixTime;
-use terrace_core::api::admin::{DoctorAnswer, FailoverAnswer};
+use terrace_core::api::admin::{DoctorAnswer, PresentedToken};
 use terrace_core::model::address::{ModuleAddress, ProviderAddress};
 use terrace_core::model::name::Hostname;
 use terrace_core::upstream::origin::{Fetch, Fetched};
+use ureq::http::Method;
 use url::Url;
 
-pub(super) use discovery::{Discovery, NO_REDIRECT};
+pub(super) use discovery::Discovery;
 
-use caller::Presented;
 use sample::{ModuleSample, PackageSample, ProviderSample};
 
 use super::finding::{Finding, Judged};
 use crate::args::RegistryArguments;
 use crate::clock;
-use crate::commands::connection::reader_token;
+use crate::commands::connection::token_source;
 use crate::commands::doctor::DoctorArguments;
 use crate::error::Failure;
 use crate::http::{Ask, BaseUrl, Http, Probe, ProbeError, Seen};
 use crate::output::Output;
-use crate::registry::token_source::TokenSource;
+use crate::registry::token_source::{Need, TokenSource};
 use crate::upstream::resolve;
-
-/// A name that no registry has.
-pub(super) const ABSENT: &str = "terrace-doctor-absent";
 
 /// The name of a registry with a host that cannot be part of an address, such as an IP address.
 const NAMELESS: &str = "registry.invalid";
 
-/// The most bytes of the list of a package that does not exist.
-pub(super) const LIST_BYTES: u64 = 64 * 1024;
-
 /// The path of the discovery document.
 pub(super) const DISCOVERY: &str = "/.well-known/terraform.json";
 
-/// The path of the facts that the registry states about itself.
+/// The paths of a publish, of the audit log, and of the facts that the registry states about itself.
+const PUBLISH: &str = "/admin/v1/providers/terrace-doctor-absent/terrace-doctor-absent/0.0.0";
+const AUDIT: &str = "/admin/v1/audit";
 const FACTS: &str = "/admin/v1/doctor";
+
+/// A token that no registry has issued.
+const WRONG: &str = "Bearer terrace-doctor-wrong";
 
 /// A fact, once it is known.
 type Known<T> = OnceLock<Judged<T>>;
@@ -62,15 +61,21 @@ pub(super) struct Target {
     pub(super) now: UnixTime,
     pub(super) named_provider: Option<ProviderAddress>,
     pub(super) named_module: Option<ModuleAddress>,
+    found: Found,
+}
+
+/// The facts that were needed so far.
+#[derive(Default)]
+struct Found {
     reached: OnceLock<Result<Seen, ProbeError>>,
+    health: OnceLock<Result<Seen, ProbeError>>,
     discovery: Known<Discovery>,
     provider: Known<ProviderSample>,
     package: Known<PackageSample>,
     module: Known<ModuleSample>,
     facts: Known<DoctorAnswer>,
-    second_bucket: OnceLock<Option<FailoverAnswer>>,
-    presented: OnceLock<Presented>,
-    health: OnceLock<Result<Seen, ProbeError>>,
+    presented: Known<PresentedToken>,
+    refused: Known<String>,
 }
 
 /// Returns a fact, which is found when it is needed first. The check with this ID reports why it is not known.
@@ -104,15 +109,7 @@ impl Target {
             now: clock::now(),
             named_provider: arguments.provider.clone(),
             named_module: arguments.module.clone(),
-            reached: OnceLock::new(),
-            discovery: OnceLock::new(),
-            provider: OnceLock::new(),
-            package: OnceLock::new(),
-            module: OnceLock::new(),
-            facts: OnceLock::new(),
-            second_bucket: OnceLock::new(),
-            presented: OnceLock::new(),
-            health: OnceLock::new(),
+            found: Found::default(),
         })
     }
 
@@ -172,39 +169,41 @@ impl Target {
             false => self.get(&url),
         };
         let ask = ask.most(fetch.max_bytes.saturating_add(1));
-        let (seen, _) = self.probe.follow(&ask)?;
+        let seen = self.probe.follow(&ask)?;
         Ok((fetched(&seen), seen))
+    }
+
+    /// Does the same for a request that only the registry answers, unless it fails.
+    pub(super) fn ask(&self, fetch: &Fetch) -> Judged<(Fetched, Seen)> {
+        let (fetched, seen) = self.fetch(fetch).map_err(Finding::unanswered)?;
+        self.check_outage(&seen)?;
+        Ok((fetched, seen))
     }
 
     /// Returns the first response of the registry, to a request for the discovery document without a token.
     pub(super) fn reached(&self) -> &Result<Seen, ProbeError> {
         let reach = || self.probe.send_at_any_rate(&self.get(DISCOVERY));
-        self.reached.get_or_init(reach)
+        self.found.reached.get_or_init(reach)
     }
 
     /// Returns the services of the registry.
     pub(super) fn discovery(&self) -> Judged<&Discovery> {
-        known(&self.discovery, "S1", || Discovery::find(self))
+        known(&self.found.discovery, "S1", || Discovery::find(self))
     }
 
     /// Returns the provider to try, with its versions.
     pub(super) fn provider(&self) -> Judged<&ProviderSample> {
-        known(&self.provider, "P1", || ProviderSample::find(self))
+        known(&self.found.provider, "P1", || ProviderSample::find(self))
     }
 
     /// Returns a package of the provider's newest version.
     pub(super) fn package(&self) -> Judged<&PackageSample> {
-        known(&self.package, "P2", || PackageSample::find(self))
+        known(&self.found.package, "P2", || PackageSample::find(self))
     }
 
     /// Returns the module to try.
     pub(super) fn module(&self) -> Judged<&ModuleSample> {
-        known(&self.module, "M1", || ModuleSample::find(self))
-    }
-
-    /// Returns the registry's answer about the token.
-    pub(super) fn presented(&self) -> &Presented {
-        self.presented.get_or_init(|| Presented::ask(self))
+        known(&self.found.module, "M1", || ModuleSample::find(self))
     }
 
     /// Returns whether the registry is a Terrace registry, which has more routes than the protocols define.
@@ -216,7 +215,7 @@ impl Target {
     pub(super) fn check_terrace(&self) -> Judged<()> {
         let body = match self.health() {
             Ok(seen) => serde_json::from_slice::<serde_json::Value>(&seen.body).ok(),
-            Err(error @ ProbeError::Limited(_)) => return Err(Finding::skip(error)),
+            Err(error @ ProbeError::Limited) => return Err(Finding::skip(error)),
             Err(_) => None,
         };
         match body.is_some_and(|it| it.get("kv").is_some() && it.get("r2").is_some()) {
@@ -228,7 +227,7 @@ impl Target {
     /// Returns the registry's statement about its storage, which K1 reports.
     pub(super) fn health(&self) -> &Result<Seen, ProbeError> {
         let ask = || self.probe.send(&self.get("/healthz"));
-        self.health.get_or_init(ask)
+        self.found.health.get_or_init(ask)
     }
 
     /// Checks that the status of a response is below 500: others say nothing about the subject of a check. K1 reports a storage
@@ -243,75 +242,108 @@ impl Target {
         }
         let url = Url::parse(&seen.url).ok();
         let path = url.as_ref().map(Url::path).unwrap_or_default();
-        Err(Finding::fail(
-            format!("the registry answers {} for {path}", seen.status),
+        let status = seen.status;
+        let finding = Finding::fail(format!("the registry answers {status} for {path}"));
+        Err(finding.because(
             "an outage: the registry, its storage or a proxy in front of it fails",
             "look at the registry's log for this path, and at cloudflarestatus.com; then run the command again",
         ))
     }
 
-    /// Returns the facts that the registry states about itself, to administrators.
-    pub(super) fn facts(&self) -> Judged<&DoctorAnswer> {
-        known(&self.facts, "R1", || self.find_facts())
+    /// Returns the registry's description of the token. A4 reports why there is none.
+    pub(super) fn presented(&self) -> Judged<&PresentedToken> {
+        known(&self.found.presented, "A4", || {
+            let seen = self.ask_as_caller("/api/v1/token")?;
+            let token = serde_json::from_slice(&seen.body).ok();
+            token
+                .filter(|_| seen.status == 200)
+                .ok_or_else(|| Finding::fail(format!("status {} for the token", seen.status)))
+        })
     }
 
-    fn find_facts(&self) -> Judged<DoctorAnswer> {
+    /// Checks that reads are not refused because of the token, which A4 reports.
+    pub(super) fn check_token(&self) -> Judged<()> {
+        match self.presented() {
+            Err(finding) if finding.is_problem() => Err(finding),
+            _ => Ok(()),
+        }
+    }
+
+    /// Returns the response to a request of one of Terrace's own routes, with the token.
+    fn ask_as_caller(&self, path: &str) -> Judged<Seen> {
         self.check_terrace()?;
         if !self.has_token() {
-            return Err(Finding::skip(format!(
-                "{}: set TERRACE_TOKEN to that of an administrator",
-                self.tokenless
-            )));
+            return Err(Finding::skip(&self.tokenless));
         }
-        let (cause, fix) = (
-            "the registry answers clients, and not this request",
-            "look at the registry's log for /admin/v1/doctor",
-        );
-        let seen = self.probe.send(&self.get_as_caller(FACTS));
-        let seen = seen.map_err(|error| Finding::unanswered(&error, cause, fix))?;
+        let seen = self.probe.send(&self.get_as_caller(path));
+        let seen = seen.map_err(Finding::unanswered)?;
         self.check_outage(&seen)?;
-        self.check_page("the request for facts", &seen)?;
-        match seen.status {
-            200 => serde_json::from_slice(&seen.body).map_err(|error| {
-                Finding::fail(
-                    error,
-                    "the registry has another version than this command, or a proxy answers",
-                    "use the same version of both",
-                )
-            }),
-            401 => {
-                self.presented().token()?;
-                Err(Finding::skip("the token is not valid"))
-            }
-            403 => Err(Finding::skip("the token is not that of an administrator")),
-            404 => Err(Finding::skip(
-                "the registry is too old, or has no admin token",
-            )),
-            status => Err(Finding::fail(format!("status {status}"), cause, fix)),
-        }
+        Ok(seen)
     }
 
-    /// Returns the state of the second bucket, if the registry has one and states it. It does so while R2 does not answer, when it
-    /// states nothing else.
-    pub(super) fn second_bucket(&self) -> Option<&FailoverAnswer> {
-        match self.facts() {
-            Ok(facts) => facts.failover.as_ref(),
-            Err(_) => {
-                let asked = self.second_bucket.get_or_init(|| self.ask_second_bucket());
-                asked.as_ref()
+    /// Returns the facts that the registry states about itself, to administrators.
+    pub(super) fn facts(&self) -> Judged<&DoctorAnswer> {
+        known(&self.found.facts, "R1", || {
+            let seen = self.ask_as_caller(FACTS)?;
+            if !is_json(&seen) {
+                self.refuses_writes()?;
             }
-        }
+            match seen.status {
+                200 => serde_json::from_slice(&seen.body).map_err(Finding::fail),
+                401 | 403 => {
+                    self.presented()?;
+                    Err(Finding::skip("the token is not that of an administrator"))
+                }
+                404 => Err(Finding::skip(
+                    "the registry is too old, or has no admin token",
+                )),
+                status => Err(Finding::fail(format!("status {status}"))),
+            }
+        })
     }
 
-    fn ask_second_bucket(&self) -> Option<FailoverAnswer> {
-        if !self.has_token() || !self.is_terrace() {
-            return None;
-        }
-        let seen = self.probe.send(&self.get_as_caller("/admin/v1/failover"));
-        let seen = seen.ok().filter(|seen| seen.status == 200)?;
-        let state: FailoverAnswer = serde_json::from_slice(&seen.body).ok()?;
-        Some(state).filter(|state| state.configured)
+    /// Returns the statuses with which the registry refuses to publish and to show its audit log without a token, and with a
+    /// wrong one.
+    pub(super) fn refuses_writes(&self) -> Judged<&String> {
+        known(&self.found.refused, "A1", || {
+            self.check_terrace()?;
+            // A description that no registry accepts, so that nothing is changed even if everyone may write.
+            let publish = Ask {
+                body: Some("{}"),
+                ..self.get(PUBLISH).method(Method::PUT)
+            };
+            let publish = publish.with("content-type", "application/json");
+            let mut statuses = Vec::new();
+            for (what, ask) in [("a publish", publish), ("the audit log", self.get(AUDIT))] {
+                let wrong = ask.clone().with("authorization", WRONG);
+                for (ask, with) in [(ask, "without a token"), (wrong, "with a wrong token")] {
+                    let seen = self.probe.send(&ask)?;
+                    self.check_outage(&seen)?;
+                    let (status, page) = match is_json(&seen) {
+                        true => (seen.status, ""),
+                        false => (
+                            seen.status,
+                            ", not from the registry: a page is in front of it",
+                        ),
+                    };
+                    match status {
+                        401 | 403 | 404 | 405 => statuses.push(status.to_string()),
+                        _ => {
+                            let observed = format!("{what} {with}: status {status}{page}");
+                            return Err(Finding::fail(observed));
+                        }
+                    }
+                }
+            }
+            statuses.dedup();
+            Ok(statuses.join(", "))
+        })
     }
+}
+
+/// Returns whether the body of a response is JSON, as in all responses of the admin API.
+fn is_json(seen: &Seen) -> bool {
+    serde_json::from_slice::<IgnoredAny>(&seen.body).is_ok()
 }
 
 /// Returns the finding of a check of a service that the registry does not have.
@@ -343,9 +375,11 @@ fn token(
     registry: &RegistryArguments,
     output: &Output,
 ) -> Result<(Option<Secret>, String), Failure> {
-    let source = reader_token(url, registry, output)?;
+    let source = token_source(url, Need::Optional, registry, output)?;
     let TokenSource::Token(token, _) = source else {
-        return Ok((None, "no token is given".to_owned()));
+        let reason =
+            "no token is given: set TERRACE_TOKEN, for all checks to that of an administrator";
+        return Ok((None, reason.to_owned()));
     };
     let http = Http::new(url, 0, registry.insecure, output)?;
     match http.check_transport(url.url(), url.as_str(), "the token") {

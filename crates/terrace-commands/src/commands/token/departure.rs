@@ -15,11 +15,10 @@ use terrace_core::model::status::KeyState;
 use terrace_core::model::token_id::TokenId;
 
 use super::list;
-use super::revoke::revoked;
 use super::state::State;
 use crate::clock;
 use crate::commands::connection::Session;
-use crate::commands::key::{administered_by, each_namespace};
+use crate::commands::key::of_all_namespaces;
 use crate::commands::person::{Belongings, Connection};
 use crate::error::Failure;
 use crate::output::Output;
@@ -43,62 +42,59 @@ pub(super) fn run(departure: &Departure<'_>, session: Session<'_>) -> Result<(),
     let belongings = Belongings::of(person, &seen.tokens);
     // A rule that was added with a token that they created may be another person's.
     let is_removed = |it| departure.with_rules && it != Connection::AddedWithCreated;
-    let connected = seen.rules.iter();
-    let connected = connected.filter_map(|rule| Some((belongings.connection(rule)?, rule.id)));
-    let (removed, kept): (Vec<_>, Vec<_>) = connected.partition(|(it, _)| is_removed(*it));
-    let ids = |rules: Vec<(_, RuleId)>| rules.into_iter().map(|(_, id)| id).collect::<Vec<_>>();
-    let (removed, kept) = (ids(removed), texts(&ids(kept)));
-
+    let (mut removed, mut kept) = (Vec::new(), Vec::new());
+    for rule in &seen.rules {
+        match belongings.connection(rule) {
+            Some(connection) if is_removed(connection) => removed.push(rule.id),
+            Some(_) => kept.push(rule.id.to_string()),
+            None => {}
+        }
+    }
     let own = accepted(belongings.own())?;
     let created = texts(&accepted(belongings.created())?);
     let (webhooks, keys) = (seen.webhooks(&belongings), seen.keys(&belongings));
-    let is_unknown = belongings.own().is_empty()
-        && [&created, &kept].iter().all(|it| it.is_empty())
-        && removed.is_empty()
-        && [&webhooks, &keys].iter().all(|it| it.is_empty());
-    let changes = departure.change(&seen.caller, own, removed, &client, output);
-    for (objects, what, command) in [
+    let left = [
         (
             &created,
-            "tokens that they created for others stay valid",
+            "tokens that they created for others",
             "token revoke",
         ),
         (
             &kept,
-            "rules that they added, or that grant them something by name, stay",
+            "rules that they added or that name them",
             "trust remove, or role remove",
         ),
+        (&names(&webhooks, &["id"]), "webhooks", "webhook remove"),
         (
-            &names(&webhooks, "id"),
-            "webhooks that they or holders of such tokens added stay",
-            "webhook remove",
-        ),
-        (
-            &keys.iter().filter_map(namespace_and_key).collect(),
-            "signing keys that they or holders of such tokens added stay",
+            &names(&keys, &["namespace", "key_id"]),
+            "signing keys",
             "key remove, or key revoke",
         ),
-    ] {
-        if !objects.is_empty() {
-            let command = output.command(command);
-            output.warning(&format!("{what}: {} ({command})", objects.join(", ")));
-        }
+    ];
+    let is_unknown = belongings.own().is_empty()
+        && removed.is_empty()
+        && left.iter().all(|(objects, ..)| objects.is_empty());
+    let changes = departure.change(&seen.caller, own, removed, &client);
+    for (objects, what, command) in left.iter().filter(|(it, ..)| !it.is_empty()) {
+        let (objects, command) = (objects.join(", "), output.command(command));
+        output.warning(&format!(
+            "{person} leaves behind {what}: {objects} ({command})"
+        ));
     }
-    let left = [texts(&changes.not_removed), kept].concat();
+    let rules_left = [texts(&changes.not_removed), kept.clone()].concat();
     let mut report = json!({
         "revoked": changes.revoked,
         "not_revoked": changes.not_revoked,
         "created_for_others": created,
         "rules_removed": changes.removed,
-        "rules_left": left,
+        "rules_left": rules_left,
         "webhooks_left": webhooks,
         "signing_keys_left": keys,
         "complete": seen.caller.is_admin(),
     });
     if is_unknown {
         let message = format!(
-            "no token has the name {person:?}, or is from a sign-in with this account, and no stored rule, webhook or signing \
-             key is of this person: {} shows the names and accounts",
+            "nothing in this registry is of {person:?}: {} shows the names and accounts",
             output.command("token list")
         );
         let failure = Failure::Missing(message.clone());
@@ -115,16 +111,11 @@ pub(super) fn run(departure: &Departure<'_>, session: Session<'_>) -> Result<(),
         output.result(&lines, &report);
         return Ok(());
     }
-    let worst = changes.failures.iter().map(|(_, it)| it);
-    let worst = worst.min_by_key(|it| it.urgency()).cloned();
-    let reasons = changes.failures.iter().flat_map(|(undone, failure)| {
-        let each = failure.reasons().into_iter();
-        each.map(move |reason| format!("{undone}: {reason}"))
-    });
-    let mut reasons: Vec<String> = reasons.collect();
+    let (mut reasons, failures): (Vec<String>, Vec<Failure>) = changes.failures.into_iter().unzip();
     if !reasons.is_empty() {
         reasons.push("run the same command again to complete this".to_owned());
     }
+    let worst = failures.into_iter().min_by_key(Failure::urgency);
     output.outcome(lines.join("\n"), report, worst, reasons)
 }
 
@@ -138,8 +129,7 @@ struct Seen {
 }
 
 impl Seen {
-    /// Reads what the caller sees: an administrator of a namespace sees the tokens, the rules and the keys of the namespace
-    /// only, and no webhooks.
+    /// Reads what the caller sees: an administrator of a namespace sees its tokens and rules only.
     fn read(client: &Client<'_>, output: &Output) -> Result<Self, Failure> {
         let mut seen = Self {
             tokens: list::all(client)?,
@@ -149,31 +139,16 @@ impl Seen {
             keys: Vec::new(),
         };
         if !seen.caller.is_admin() {
-            for namespace in administered_by(&seen.caller) {
-                let keys = client.keys(&namespace)?;
-                seen.keys.push((namespace, keys));
-            }
             output.warning(&format!(
-                "only tokens, rules and signing keys that this token ({}) may manage were considered, and no webhooks; a token \
+                "only tokens and rules that this token ({}) may manage were considered, and no webhooks and signing keys; a token \
                  with the scope admin sees all",
                 seen.caller.scopes.join(" ")
             ));
             return Ok(seen);
         }
-        seen.webhooks = client
-            .call::<WebhooksAnswer>(Call::get(&WEBHOOKS))?
-            .webhooks;
-        let is_damaged = |key: &str| {
-            output.warning(&format!(
-                "{key} is damaged, so its keys were not considered: run {}",
-                output.command("admin verify")
-            ));
-        };
-        each_namespace(
-            client,
-            |namespace, keys| seen.keys.push((namespace, keys)),
-            is_damaged,
-        )?;
+        let webhooks: WebhooksAnswer = client.call(Call::get(&WEBHOOKS))?;
+        seen.webhooks = webhooks.webhooks;
+        seen.keys = of_all_namespaces(client, output)?;
         Ok(seen)
     }
 
@@ -191,16 +166,13 @@ impl Seen {
     fn keys(&self, belongings: &Belongings<'_>) -> Vec<Value> {
         let mut found = Vec::new();
         for (namespace, document) in &self.keys {
-            for key in &document.keys {
-                let status = document.statuses.get(&key.key_id);
+            for (key_id, addition) in &document.added {
+                let status = document.statuses.get(key_id);
                 let is_revoked = status.is_some_and(|it| it.state == KeyState::Revoked);
-                let addition = document.added.get(&key.key_id).filter(|_| !is_revoked);
-                if let Some(addition) = addition
-                    && belongings.connection_of(&addition.by).is_some()
-                {
+                if !is_revoked && belongings.connection_of(&addition.by).is_some() {
                     found.push(json!({
                         "namespace": namespace.as_str(),
-                        "key_id": key.key_id,
+                        "key_id": key_id,
                         "added": addition.at.to_string(),
                         "by": addition.by,
                     }));
@@ -218,8 +190,15 @@ struct Changes {
     not_revoked: Vec<TokenId>,
     removed: Vec<RuleId>,
     not_removed: Vec<RuleId>,
-    /// The failures, each with a statement of what is not done.
+    /// The failures, each with what is not done and why.
     failures: Vec<(String, Failure)>,
+}
+
+impl Changes {
+    fn fail(&mut self, undone: &str, failure: Failure) {
+        self.failures
+            .push((format!("{undone}: {failure}"), failure));
+    }
 }
 
 impl Departure<'_> {
@@ -231,7 +210,6 @@ impl Departure<'_> {
         tokens: Vec<TokenId>,
         rules: Vec<RuleId>,
         client: &Client<'_>,
-        output: &Output,
     ) -> Changes {
         let mut changes = Changes::default();
         if self.dry_run {
@@ -240,17 +218,14 @@ impl Departure<'_> {
         }
         let is_own = |id: &TokenId| caller.id.as_deref() == Some(&*id.to_string());
         let (own, others): (Vec<_>, Vec<_>) = tokens.into_iter().partition(is_own);
-        let revoke = |id: TokenId, changes: &mut Changes| match client
-            .call::<RevokedToken>(Call::delete(&TOKEN).with(id))
-        {
-            Ok(_) => {
-                output.progress(&format!("{id} is revoked"));
-                changes.revoked.push(id);
-            }
-            Err(failure) => {
-                changes.not_revoked.push(id);
-                let undone = format!("token {id} is not revoked");
-                changes.failures.push((undone, failure));
+        let revoke = |id: TokenId, changes: &mut Changes| {
+            let call = Call::delete(&TOKEN).with(id);
+            match client.call::<RevokedToken>(call) {
+                Ok(_) => changes.revoked.push(id),
+                Err(failure) => {
+                    changes.not_revoked.push(id);
+                    changes.fail(&format!("token {id} is not revoked"), failure);
+                }
             }
         };
         for id in others {
@@ -258,14 +233,10 @@ impl Departure<'_> {
         }
         for id in rules {
             match client.remove_rule(id) {
-                Ok(_) => {
-                    output.progress(&format!("rule {id} is removed"));
-                    changes.removed.push(id);
-                }
+                Ok(_) => changes.removed.push(id),
                 Err(failure) => {
                     changes.not_removed.push(id);
-                    let undone = format!("rule {id} is not removed");
-                    changes.failures.push((undone, failure));
+                    changes.fail(&format!("rule {id} is not removed"), failure);
                 }
             }
         }
@@ -277,24 +248,21 @@ impl Departure<'_> {
 
     /// Returns the result for people.
     fn lines(&self, changes: &Changes) -> Vec<String> {
-        let (tokens, rules) = (texts(&changes.revoked), texts(&changes.removed).join(", "));
-        let ids: Vec<&str> = tokens.iter().map(String::as_str).collect();
+        let (tokens, rules) = (texts(&changes.revoked), texts(&changes.removed));
+        let done = if self.dry_run { "would be" } else { "are" };
         let mut lines = Vec::new();
-        match (ids.is_empty(), self.dry_run) {
-            (true, _) if !changes.not_revoked.is_empty() => {}
-            (true, _) => lines.push(format!(
+        match tokens.is_empty() && changes.not_revoked.is_empty() {
+            true => lines.push(format!(
                 "no token of {} is valid, among those that this token may manage",
                 self.person
             )),
-            (false, true) => lines.push(format!("{} would be revoked", ids.join(", "))),
-            (false, false) => lines.push(revoked(&ids)),
+            false => lines.push(format!("tokens {} {done} revoked", tokens.join(", "))),
         }
-        match (rules.is_empty(), self.dry_run) {
-            (true, _) => {}
-            (false, true) => lines.push(format!("rules {rules} would be removed")),
-            (false, false) => lines.push(format!(
-                "rules {rules} removed; this takes effect everywhere within a minute"
-            )),
+        if !rules.is_empty() {
+            lines.push(format!("rules {} {done} removed", rules.join(", ")));
+        }
+        if !self.dry_run {
+            lines.push("this takes effect everywhere within a minute".to_owned());
         }
         lines
     }
@@ -307,13 +275,11 @@ fn accepted(tokens: &[&TokenAnswer]) -> Result<Vec<TokenId>, Failure> {
         .iter()
         .filter(|token| State::of(token, now).is_accepted());
     let id = |token: &&TokenAnswer| {
-        let invalid = || {
-            format!(
-                "the registry lists a token with the invalid ID {:?}",
-                token.id
-            )
-        };
-        token.id.parse().map_err(|_| Failure::Unexpected(invalid()))
+        let invalid = format!(
+            "the registry lists a token with the invalid ID {:?}",
+            token.id
+        );
+        token.id.parse().map_err(|_| Failure::Unexpected(invalid))
     };
     accepted.map(id).collect()
 }
@@ -322,13 +288,11 @@ fn texts(ids: &[impl ToString]) -> Vec<String> {
     ids.iter().map(ToString::to_string).collect()
 }
 
-/// Returns the arguments of `key remove`.
-fn namespace_and_key(key: &Value) -> Option<String> {
-    let text = |member| key.get(member)?.as_str();
-    Some(format!("{} {}", text("namespace")?, text("key_id")?))
-}
-
-fn names(objects: &[Value], member: &str) -> Vec<String> {
-    let names = objects.iter().filter_map(|it| it.get(member)?.as_str());
-    names.map(str::to_owned).collect()
+/// Returns these members of each object.
+fn names(objects: &[Value], members: &[&str]) -> Vec<String> {
+    let name = |object: &Value| {
+        let parts = members.iter().filter_map(|it| object.get(it)?.as_str());
+        parts.collect::<Vec<_>>().join(" ")
+    };
+    objects.iter().map(name).collect()
 }

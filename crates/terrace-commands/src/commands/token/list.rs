@@ -14,29 +14,30 @@ use crate::commands::admin::stored::each_page;
 use crate::commands::connection::Session;
 use crate::commands::person::is_of;
 use crate::error::Failure;
-use crate::output::{Column, Output, Screen, Table, are};
+use crate::output::{Column, Screen, Table, are, shown};
 use crate::registry::client::{Call, Client};
 
-/// The tokens to list: all that match each given condition.
-pub(super) struct Filter<'a> {
-    /// The time within which they end.
-    pub(super) expiring: Option<Duration>,
-    /// The person they belong to.
-    pub(super) of: Option<&'a str>,
-}
-
-/// Lists the tokens with their states.
-pub(super) fn run(filter: &Filter<'_>, session: Session<'_>) -> Result<(), Failure> {
+/// Lists the tokens that end within this time and belong to this person, with their states.
+pub(super) fn run(
+    expiring: Option<Duration>,
+    of: Option<&str>,
+    session: Session<'_>,
+) -> Result<(), Failure> {
     let output = session.output;
     let client = session.connect()?;
     let now = clock::now();
     let mut tokens = all(&client)?;
-    tokens.retain(|token| filter.accepts(token, now));
+    tokens.retain(|token| {
+        expiring.is_none_or(|within| ends_within(token, within, now))
+            && of.is_none_or(|person| is_of(token, person))
+    });
     let mut screen = Screen::new();
-    if tokens.is_empty() {
-        screen.text(&filter.nothing(output));
-    } else {
-        screen.table(&table(&tokens, now));
+    match tokens.is_empty() {
+        true => screen.text(&format!(
+            "no such tokens; create one with: {}",
+            output.command("token create --name NAME --scope SCOPE --expires 90d")
+        )),
+        false => screen.table(&table(&tokens, now)),
     }
     if let Some(note) = note_on_previous(&tokens, now) {
         output.warning(&note);
@@ -58,30 +59,6 @@ pub(crate) fn all(client: &Client<'_>) -> Result<Vec<TokenAnswer>, Failure> {
     Ok(tokens)
 }
 
-impl Filter<'_> {
-    fn accepts(&self, token: &TokenAnswer, now: UnixTime) -> bool {
-        self.expiring
-            .is_none_or(|within| ends_within(token, within, now))
-            && self.of.is_none_or(|person| is_of(token, person))
-    }
-
-    /// Returns the line that replaces an empty table.
-    fn nothing(&self, output: &Output) -> String {
-        let of = self
-            .of
-            .map(|person| format!(" of {person}"))
-            .unwrap_or_default();
-        match self.expiring {
-            Some(_) => format!("no valid token{of} ends within this time"),
-            None if self.of.is_some() => format!("no tokens{of}"),
-            None => format!(
-                "no tokens; create one with: {}",
-                output.command("token create --name NAME --scope SCOPE --expires 90d")
-            ),
-        }
-    }
-}
-
 fn table(tokens: &[TokenAnswer], now: UnixTime) -> Table {
     let mut table = Table::new([
         Column::whole("ID"),
@@ -100,7 +77,6 @@ fn table(tokens: &[TokenAnswer], now: UnixTime) -> Table {
             Some(IssuedUnder::Earlier) => "earlier",
             Some(IssuedUnder::Current) | None => "",
         };
-        let successor = token.successor.map(|id| id.to_string());
         table.row([
             token.id.clone(),
             State::of(token, now).as_str().to_owned(),
@@ -109,7 +85,7 @@ fn table(tokens: &[TokenAnswer], now: UnixTime) -> Table {
             rights(token),
             token.created.clone(),
             token.created_by.clone(),
-            successor.unwrap_or_default(),
+            shown(token.successor),
             admin_token.to_owned(),
         ]);
     }
@@ -131,11 +107,8 @@ fn note_on_previous(tokens: &[TokenAnswer], now: UnixTime) -> Option<String> {
     let is_previous = |token: &&TokenAnswer| {
         token.issued_under == Some(IssuedUnder::Previous) && State::of(token, now) == State::Valid
     };
-    let previous: Vec<&str> = tokens
-        .iter()
-        .filter(is_previous)
-        .map(|token| token.id.as_str())
-        .collect();
+    let previous = tokens.iter().filter(is_previous);
+    let previous: Vec<&str> = previous.map(|token| token.id.as_str()).collect();
     (!previous.is_empty()).then(|| {
         format!(
             "{} issued under TERRACE_ADMIN_TOKEN_PREVIOUS, and invalid once it is deleted; to rotate before that: {}",

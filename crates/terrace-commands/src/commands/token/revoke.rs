@@ -22,14 +22,14 @@ pub(super) fn by_id(ids: &[TokenId], session: Session<'_>) -> Result<(), Failure
     }
     let ids: Vec<String> = ids.iter().map(ToString::to_string).collect();
     // An operator in a hurry must not believe that a token is revoked if its ID was mistyped.
-    let known: Vec<&str> = ids
-        .iter()
-        .filter(|id| !unknown.contains(id))
-        .map(String::as_str)
-        .collect();
+    let known = ids.iter().filter(|id| !unknown.contains(id));
+    let known: Vec<&str> = known.map(String::as_str).collect();
     let text = match known.is_empty() {
         true => String::new(),
-        false => revoked(&known),
+        false => format!(
+            "{} revoked; this takes effect everywhere within a minute",
+            known.join(", ")
+        ),
     };
     let report = json!({ "revoked": ids, "unknown": unknown });
     let mut reasons = Vec::new();
@@ -42,12 +42,4 @@ pub(super) fn by_id(ids: &[TokenId], session: Session<'_>) -> Result<(), Failure
     }
     let worst = (!reasons.is_empty()).then(|| Failure::Refused(reasons.clone()));
     output.outcome(text, report, worst, reasons)
-}
-
-/// Returns the line that states the revocation of tokens.
-pub(super) fn revoked(ids: &[&str]) -> String {
-    format!(
-        "{} revoked; this takes effect everywhere within a minute",
-        ids.join(", ")
-    )
 }

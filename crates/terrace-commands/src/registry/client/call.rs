@@ -18,7 +18,8 @@ pub(crate) struct Call {
     pub(super) path: String,
     /// The text and its media type.
     pub(super) body: Option<(String, &'static str)>,
-    paths: &'static [&'static str],
+    pub(super) headers: Vec<(&'static str, String)>,
+    pub(super) paths: &'static [&'static str],
 }
 
 impl Call {
@@ -49,6 +50,7 @@ impl Call {
             method,
             path,
             body: None,
+            headers: vec![("accept", "application/json".to_owned())],
             paths,
         }
     }
@@ -114,39 +116,22 @@ impl Call {
 }
 
 #[cfg(test)]
-mod tests {
-    use terrace_core::api::endpoint::{API_SEARCH, DOCUMENTATION, STATUS, TOKEN_ROTATION};
-
-    use super::*;
-
-    #[test]
-    fn a_path_is_that_of_the_endpoint_with_its_parameters() {
-        let call = Call::post(&TOKEN_ROTATION).with("7f3a9c2e51b04d68");
-        assert_eq!(call.path, "/admin/v1/tokens/7f3a9c2e51b04d68/rotation");
-        let none: Option<u32> = None;
-        let call = Call::get(&API_SEARCH).query("limit", none);
-        let call = call.query("q", Some("a/b&c")).query("kind", Some("module"));
-        assert_eq!(call.path, "/api/v1/search?q=a%2Fb%26c&kind=module");
-    }
-
-    #[test]
-    fn the_path_of_a_package_names_its_kind() {
-        let version = "1.0.0".parse().unwrap();
-        for (address, kind) in [
-            ("acme/widget", "providers"),
-            ("acme/vpc/aws", "modules"),
-            ("a.example/acme/widget", "mirror"),
-        ] {
-            let package = Package::parse_address(address).unwrap();
-            let path = Call::get(&STATUS).of(&package).path;
-            assert_eq!(path, format!("/admin/v1/{kind}/{address}/status"));
-            let path = Call::get(&DOCUMENTATION)
-                .of_version(&package, &version)
-                .path;
-            assert_eq!(
-                path,
-                format!("/admin/v1/{kind}/{address}/1.0.0/documentation")
-            );
-        }
+#[test]
+fn a_path_is_that_of_the_endpoint_with_its_parameters() {
+    use terrace_core::api::endpoint::{API_SEARCH, DOCUMENTATION};
+    let none: Option<u32> = None;
+    let call = Call::get(&API_SEARCH).query("limit", none);
+    let call = call.query("q", Some("a/b&c")).query("kind", Some("module"));
+    assert_eq!(call.path, "/api/v1/search?q=a%2Fb%26c&kind=module");
+    let version = "1.0.0".parse().unwrap();
+    for (address, kind) in [
+        ("acme/widget", "providers"),
+        ("acme/vpc/aws", "modules"),
+        ("a.example/acme/widget", "mirror"),
+    ] {
+        let package = Package::parse_address(address).unwrap();
+        let call = Call::get(&DOCUMENTATION).of_version(&package, &version);
+        let path = format!("/admin/v1/{kind}/{address}/1.0.0/documentation");
+        assert_eq!(call.path, path);
     }
 }

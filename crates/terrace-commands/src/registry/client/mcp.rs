@@ -1,35 +1,32 @@
 //! Messages of the Model Context Protocol.
 
-use terrace_base::secret::Secret;
 use terrace_core::api::route::McpScope;
-use ureq::http::Request;
+use ureq::http::Method;
 
-use super::Client;
+use super::{Call, Client};
 use crate::error::Failure;
 use crate::http::Response;
 
-/// The headers that repeat parts of a message.
-pub(crate) struct McpHeaders {
-    /// The revision of the protocol, unless the client has not stated it yet.
-    pub(crate) revision: Option<String>,
-    /// The method; empty if the message has none.
-    pub(crate) method: String,
-    /// The name of the tool or the URI of the resource, in the form of the header.
-    pub(crate) name: Option<String>,
-}
-
 impl Client<'_> {
-    /// Sends a message, and returns the answer whatever its status.
-    pub(crate) fn mcp(&self, body: &str, headers: &McpHeaders) -> Result<Response, Failure> {
-        let token = self.tokens.token(&self.url, &self.http)?;
-        let answer = self.mcp_as(token.as_ref(), body, headers)?;
-        match token {
-            Some(token) if answer.status == 401 && self.tokens.renew(&token) => {
-                let token = self.tokens.token(&self.url, &self.http)?;
-                self.mcp_as(token.as_ref(), body, headers)
-            }
-            _ => Ok(answer),
-        }
+    /// Sends a message with the headers that repeat parts of it, and returns the answer whatever its status.
+    pub(crate) fn mcp(
+        &self,
+        body: &str,
+        headers: [(&'static str, Option<String>); 3],
+    ) -> Result<Response, Failure> {
+        let accept = "application/json, text/event-stream".to_owned();
+        let headers = headers.into_iter();
+        let headers = headers.filter_map(|(name, value)| Some((name, value?)));
+        self.send_with_key(
+            &Call {
+                method: Method::POST,
+                path: McpScope::Visible.path().to_owned(),
+                body: Some((body.to_owned(), "application/json")),
+                headers: headers.chain([("accept", accept)]).collect(),
+                paths: &[],
+            },
+            None,
+        )
     }
 
     /// Returns the failure that an answer means that is no message.
@@ -41,38 +38,5 @@ impl Client<'_> {
             )),
             false => self.failure(answer),
         }
-    }
-
-    fn mcp_as(
-        &self,
-        token: Option<&Secret>,
-        body: &str,
-        headers: &McpHeaders,
-    ) -> Result<Response, Failure> {
-        let send = || {
-            let mut request =
-                Request::post(format!("{}{}", self.url.origin(), McpScope::Visible.path()))
-                    .header("content-type", "application/json")
-                    .header("accept", "application/json, text/event-stream");
-            if let Some(token) = token {
-                request = request.header("authorization", format!("Bearer {}", token.expose()));
-            }
-            if let Some(revision) = &headers.revision {
-                request = request.header("mcp-protocol-version", revision);
-            }
-            if !headers.method.is_empty() {
-                request = request.header("mcp-method", &headers.method);
-            }
-            if let Some(name) = &headers.name {
-                request = request.header("mcp-name", name);
-            }
-            Response::read(self.http.agent().run(request.body(body)?)?)
-        };
-        let answer = self.http.until_answered(self.url(), send)?;
-        self.http.detail(&format!(
-            "{} of the assistant: status {}",
-            headers.method, answer.status
-        ));
-        Ok(answer)
     }
 }

@@ -1,10 +1,9 @@
 //! The packages that the checks try: those on the command line, or the first that the registry lists.
 
-use std::fmt::Display;
 use std::str::FromStr;
 
 use serde::de::DeserializeOwned;
-use terrace_core::api::details::{NamespacePage, PackagePage};
+use terrace_core::api::details::{ListedPackage, NamespacePage, PackagePage};
 use terrace_core::model::address::{MirroredAddress, ModuleAddress, ProviderAddress};
 use terrace_core::model::name::Namespace;
 use terrace_core::model::platform::Platform;
@@ -13,16 +12,18 @@ use terrace_core::upstream::origin::{
     Fetch, Fetched, InquiryStep, ORIGIN_PACKAGE_BYTES, ORIGIN_VERSIONS_BYTES, OriginPackage,
     OriginVersions, PackageInquiry,
 };
-use url::Url;
 
 use super::{Target, absolute, no_service};
 use crate::commands::doctor::finding::{Finding, Judged};
-use crate::http::{ProbeError, Seen};
+use crate::http::ProbeError;
 use crate::upstream::module_list::module_versions;
 use crate::upstream::module_location::{ArchiveLocation, LOCATION_HEADER, ModuleLocation};
 
 /// The namespaces that are searched for a package.
 const SEARCHED_NAMESPACES: usize = 10;
+
+/// What is found if the list of an existing package is empty: clients take it for one that does not exist.
+const NO_VERSION: &str = "the list of versions is empty";
 
 /// The platform that is tried if the version has it, or lists none.
 const USUAL_PLATFORM: &str = "linux_amd64";
@@ -61,15 +62,10 @@ impl ProviderSample {
         let hostname = target.any_hostname()?;
         let provider = address.clone();
         let fetch = OriginVersions::ask(service, &MirroredAddress { hostname, provider });
-        let (fetched, seen) = target.fetch(&fetch).map_err(|error| unanswered(&error))?;
-        target.check_outage(&seen)?;
-        let versions = OriginVersions::read(&fetch, &fetched);
-        let versions = versions.map_err(|error| unreadable(&seen, &error))?;
+        let (fetched, _) = target.ask(&fetch)?;
+        let versions = OriginVersions::read(&fetch, &fetched).map_err(Finding::fail)?;
         let newest = newest(versions.versions.iter().map(|it| &it.version));
-        let newest = newest.ok_or_else(|| {
-            let cause = "clients take an empty list for a provider that does not exist";
-            empty(cause, "provider")
-        })?;
+        let newest = newest.ok_or_else(|| Finding::fail(NO_VERSION))?;
         Ok(Self {
             address,
             versions,
@@ -104,18 +100,15 @@ impl PackageSample {
             PackageInquiry::new(service, address, &sample.newest, platform, target.now);
         while let InquiryStep::Fetch(fetch) = inquiry.next() {
             let (fetched, seen) = target.fetch(&fetch).map_err(|error| match error {
-                ProbeError::Guarded(_) => unguarded(&error, &fetch),
-                ProbeError::Limited(_) => error.into(),
-                error => undelivered(fetch.what, &error.to_string()),
+                ProbeError::Guarded(_) => Finding::warn(error),
+                error => Finding::unanswered(error),
             })?;
             if fetch.what == PackageInquiry::DESCRIPTION {
                 target.check_outage(&seen)?;
             }
-            let fed = inquiry.feed(&fetched);
-            fed.map_err(|error| undelivered(fetch.what, &error.to_string()))?;
+            inquiry.feed(&fetched).map_err(Finding::fail)?;
         }
-        let package = inquiry.finish();
-        let package = package.map_err(|error| undelivered("package", &error.to_string()))?;
+        let package = inquiry.finish().map_err(Finding::fail)?;
         let zip = absolute(&package.download);
         Ok(Self { package, zip })
     }
@@ -129,21 +122,15 @@ impl ModuleSample {
         let address = target.sample("module", &target.named_module)?;
         let path = format!("{address}/versions");
         let fetch = service.fetch(&path, ORIGIN_VERSIONS_BYTES, "version list");
-        let (fetched, seen) = target.fetch(&fetch).map_err(|error| unanswered(&error))?;
-        target.check_outage(&seen)?;
+        let (fetched, _) = target.ask(&fetch)?;
         if fetched.status != 200 {
-            let status = format!("status {}", fetched.status);
-            return Err(unreadable(&seen, &status));
+            return Err(Finding::fail(format!("status {}", fetched.status)));
         }
-        let listed = module_versions(&fetched.body);
-        let listed = listed.map_err(|error| unreadable(&seen, &error))?;
+        let listed = module_versions(&fetched.body).map_err(Finding::fail)?;
         let versions = listed.iter().map(|it| Version::parse_request(it));
         let versions: Result<Vec<Version>, _> = versions.collect();
-        let versions = versions.map_err(|error| unreadable(&seen, &error))?;
-        let newest = newest(versions.iter()).ok_or_else(|| {
-            let cause = "clients report an invalid response, or that the module has no versions";
-            empty(cause, "module")
-        })?;
+        let versions = versions.map_err(Finding::fail)?;
+        let newest = newest(versions.iter()).ok_or_else(|| Finding::fail(NO_VERSION))?;
         Ok(Self {
             address,
             newest,
@@ -153,61 +140,45 @@ impl ModuleSample {
 }
 
 impl Target {
-    /// Returns the named package, or the first one of its kind that the registry lists.
+    /// Returns the named package, or the first one of its kind that the catalogue lists, which other registries do not have.
     fn sample<A: FromStr + Clone>(&self, kind: &str, named: &Option<A>) -> Judged<A> {
         if let Some(named) = named {
             return Ok(named.clone());
         }
-        let listed = self.listed(kind)?;
-        listed.ok_or_else(|| {
-            Finding::skip(match (self.is_terrace(), self.has_token()) {
-                (true, true) => format!("the registry has no {kind}"),
-                (true, false) => format!(
-                    "the registry shows no {kind} without a token ({})",
-                    self.tokenless
-                ),
-                (false, _) => format!("no {kind} is known: name one with --{kind}"),
-            })
-        })
-    }
-
-    fn listed<A: FromStr>(&self, kind: &str) -> Judged<Option<A>> {
-        let page: Option<NamespacePage> = self.page("/api/v1/namespaces")?;
-        let namespaces = page.map(|page| page.namespaces).unwrap_or_default();
-        let namespaces = namespaces.into_iter().filter(|line| match kind {
+        if !self.is_terrace() {
+            let reason = format!("no {kind} is known: name one with --{kind}");
+            return Err(Finding::skip(reason));
+        }
+        let page: NamespacePage = self.page("/api/v1/namespaces")?;
+        let namespaces = page.namespaces.iter().filter(|line| match kind {
             "module" => line.modules > 0,
             _ => line.providers > 0,
         });
         for line in namespaces.take(SEARCHED_NAMESPACES) {
-            // An own provider has a short address, and a mirrored one begins with a hostname.
+            // An own package has a short address, and a mirrored one begins with a hostname.
             let Ok(namespace) = line.namespace.parse::<Namespace>() else {
                 continue;
             };
             let path = format!("/api/v1/namespaces/{namespace}?kind={kind}");
-            let page: Option<PackagePage> = self.page(&path)?;
-            let packages = page.map(|page| page.packages).unwrap_or_default();
-            if let Some(found) = packages
-                .into_iter()
-                .find(|it| it.package.kind.to_string() == kind)
-            {
-                return Ok(found.package.address.parse().ok());
+            let page: PackagePage = self.page(&path)?;
+            let is_of_kind = |it: &&ListedPackage| it.package.kind.to_string() == kind;
+            let found = page.packages.iter().find(is_of_kind);
+            if let Some(address) = found.and_then(|it| it.package.address.parse().ok()) {
+                return Ok(address);
             }
         }
-        Ok(None)
+        Err(Finding::skip(format!(
+            "the registry shows this caller no {kind}"
+        )))
     }
 
-    /// Returns a page of the catalogue, which other registries do not have; `None` for every other response.
-    fn page<T: DeserializeOwned>(&self, path: &str) -> Judged<Option<T>> {
-        let seen = match self.probe.send(&self.get_as_caller(path)) {
-            Ok(seen) => seen,
-            Err(error @ ProbeError::Limited(_)) => return Err(error.into()),
-            Err(_) => return Ok(None),
-        };
-        if self.is_terrace() {
-            self.check_outage(&seen)?;
-        }
-        let is_page = seen.status == 200;
-        Ok(serde_json::from_slice(&seen.body).ok().filter(|_| is_page))
+    /// Returns a page of the catalogue.
+    fn page<T: DeserializeOwned>(&self, path: &str) -> Judged<T> {
+        let seen = self.probe.send(&self.get_as_caller(path))?;
+        self.check_outage(&seen)?;
+        let status = seen.status;
+        let skipped = |_| Finding::skip(format!("status {status} of {path}"));
+        serde_json::from_slice(&seen.body).map_err(skipped)
     }
 
     /// Requests the location of the module's newest version. The locations differ from request to request.
@@ -217,83 +188,19 @@ impl Target {
         let module = self.module()?;
         let service = self.discovery()?.modules.as_ref();
         let service = service.ok_or_else(|| no_service("module"))?;
-        self.locate(&service.fetch(
-            &format!("{}/{}/download", module.address, module.newest),
-            ORIGIN_PACKAGE_BYTES,
-            "module location",
-        ))
-        .map_err(|finding| finding.reported_by("M2"))
+        let path = format!("{}/{}/download", module.address, module.newest);
+        self.locate(&service.fetch(&path, ORIGIN_PACKAGE_BYTES, "module location"))
+            .map_err(|finding| finding.reported_by("M2"))
     }
 
     fn locate(&self, fetch: &Fetch) -> Judged<(ArchiveLocation, Fetched, Option<String>)> {
-        let (fetched, seen) = self.fetch(fetch).map_err(|error| unanswered(&error))?;
-        let header = seen.header(LOCATION_HEADER).map(str::to_owned);
-        self.check_outage(&seen)?;
+        let (fetched, seen) = self.ask(fetch)?;
         if !matches!(fetched.status, 200 | 204) {
-            return Err(Finding::fail(
-                format!("status {}", fetched.status),
-                "clients accept 200 and 204 only, and show the body of any other response",
-                "look at the registry's log for this request",
-            ));
+            return Err(Finding::fail(format!("status {}", fetched.status)));
         }
-        let location = ModuleLocation::read(&fetched, header.as_deref())
-            .and_then(ModuleLocation::into_archive);
-        let location = location.map_err(|error| {
-            Finding::fail(
-                error,
-                "clients find no archive to download",
-                "answer with X-Terraform-Get and with \"location\" in the body",
-            )
-        })?;
-        Ok((location, fetched, header))
+        let header = seen.header(LOCATION_HEADER).map(str::to_owned);
+        let location = ModuleLocation::read(&fetched, header.as_deref());
+        let location = location.and_then(ModuleLocation::into_archive);
+        Ok((location.map_err(Finding::fail)?, fetched, header))
     }
-}
-
-fn unanswered(error: &ProbeError) -> Finding {
-    let cause = "the registry answers discovery, and not this request";
-    Finding::unanswered(error, cause, "look at the registry's log for this request")
-}
-
-fn unreadable(seen: &Seen, error: &dyn Display) -> Finding {
-    let cause = match seen.status {
-        401 | 403 => "the package is private, and no token that may read it was sent",
-        404 => "the package does not exist, or the caller may not see it",
-        _ if seen.media_type().contains("html") => "a web page answers in place of the registry",
-        _ => "the response is not the document that clients parse",
-    };
-    let fix = "compare with docs/clients.md, 2.1 and 3.1; for a private package, set TERRACE_TOKEN";
-    Finding::fail(error, cause, fix)
-}
-
-/// Judges a list without a version of a package that exists.
-fn empty(cause: &str, kind: &str) -> Finding {
-    let fix = format!("list its versions, or answer 404 for a {kind} without versions");
-    Finding::fail("the list of versions is empty", cause, fix)
-}
-
-fn undelivered(what: &str, error: &str) -> Finding {
-    let cause = match what {
-        PackageInquiry::DESCRIPTION => "clients cannot use the description of the package",
-        _ if error.contains("status") => {
-            "the file cannot be downloaded as clients do it, without a token"
-        }
-        _ => "clients verify this file before they install anything, and would refuse it",
-    };
-    let fix = "restore the stored file, or publish the version again; for a status, look at D1 and the S3 settings";
-    Finding::fail(error, cause, fix)
-}
-
-fn unguarded(error: &ProbeError, fetch: &Fetch) -> Finding {
-    let host = Url::parse(&absolute(fetch)).ok().and_then(|it| {
-        let port = it.port().map(|port| format!(":{port}"));
-        Some(format!("{}{}", it.host_str()?, port.unwrap_or_default()))
-    });
-    Finding::warn(
-        error,
-        "the registry refers to an address that other machines cannot reach, or that is not encrypted",
-        format!(
-            "if it is meant to be private, add --archive-host {}",
-            host.unwrap_or_default()
-        ),
-    )
 }
