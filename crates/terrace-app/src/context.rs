@@ -48,8 +48,6 @@ pub enum Task<S> {
     SweepUploads,
     /// Remove the staged archives of a published release.
     DiscardStaged(Vec<StagedKey>),
-    /// Write the overview and the card of a package, one of which could not be written with the other lists.
-    RefreshOverview(Package),
     /// Write the catalogue of a package's owner after its card has changed.
     RefreshCatalog(Package, CardChange),
     /// Rebuild the catalogue of all owners after a card has changed.
