@@ -22,7 +22,7 @@ use crate::access::status;
 use crate::context::Context;
 use crate::documentation::documentation_removal::Discarded;
 use crate::documentation::documenter;
-use crate::documents::{documentation, format, releases};
+use crate::documents::{documentation, releases};
 use crate::erasure::request::{PushedContent, Requested, release_name, requested};
 use crate::failure::Failure;
 use crate::host::{Archives as _, Clock as _, Condition, Host};
@@ -56,7 +56,6 @@ struct Erasure<'e, 'c, P: Host> {
 pub(crate) async fn erase<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P::Stream> {
     let began = ctx.operations();
     let requested = requested(json::parse(&call.body)?)?;
-    format::prepare_for_tombstones(ctx).await?;
     let mut erasure = Erasure {
         ctx,
         caller: &call.caller,
