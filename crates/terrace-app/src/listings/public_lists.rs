@@ -2,7 +2,6 @@
 //! (<https://developer.hashicorp.com/terraform/registry/api-docs>), which pages them by their number.
 
 use serde_json::Value;
-use terrace_base::untrusted::{QUOTED_CHARS, line};
 use terrace_core::api::public::{listed_module, listed_provider, object};
 use terrace_core::auth::access::Owner;
 use terrace_core::http::form::encoded;
@@ -184,18 +183,9 @@ impl List {
 impl ModuleFilter {
     fn of(call: &Call) -> Result<Self, Failure> {
         let system = listing::parameter(call, "provider")?;
-        let is_verified = match listing::parameter(call, "verified")?.as_deref() {
-            None | Some("false") => false,
-            Some("true") => true,
-            Some(other) => {
-                let other = line(other).at_most(QUOTED_CHARS);
-                let rule = format!("the parameter verified is {other}: it must be true or false");
-                return Err(Problem::BadRequest(rule).into());
-            }
-        };
         Ok(Self {
             system,
-            is_verified,
+            is_verified: listing::flag(call, "verified")?,
         })
     }
 

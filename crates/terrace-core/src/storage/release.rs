@@ -316,6 +316,15 @@ impl ModuleRelease {
 }
 
 impl PackageDocument {
+    /// Returns the package without the SHA256SUMS that lists it, which no client of a mirror requests.
+    #[must_use]
+    pub(crate) fn unsigned(&self) -> Self {
+        Self {
+            shasums: None,
+            ..self.clone()
+        }
+    }
+
     /// The key under which its bytes are stored.
     pub fn archive_key(&self) -> ArchiveKey {
         ArchiveKey {
