@@ -17,14 +17,13 @@ use terrace_web::assets::Assets;
 
 use crate::absences::Absences;
 
-/// Time for which an isolate caches the list of revoked tokens and erased digests, in seconds. Together with the 30
-/// seconds of the edge cache (`LIST_CACHE_SECONDS`), a revoked token is rejected everywhere within a minute, and no
-/// request for an erased archive is answered from the platform's cache.
+/// Time for which an isolate caches the list of revoked tokens and erased digests, and which bucket serves downloads, in seconds.
+/// Together with the 30 seconds of the edge cache (`LIST_CACHE_SECONDS`), a revoked token is rejected everywhere within a minute, no
+/// request for an erased archive is answered from the platform's cache, and a failover takes effect.
 pub const REVOCATIONS_SECONDS: u64 = 25;
 
-/// Time for which an isolate caches which bucket serves downloads, in seconds. Together with the 30 seconds of the edge cache
-/// (`LIST_CACHE_SECONDS`), a failover takes effect everywhere within a minute.
-pub const FAILOVER_SECONDS: u64 = 25;
+/// Age at which an isolate refreshes these in the background while it still uses them, in seconds.
+const REVOCATIONS_FRESH_SECONDS: u64 = 10;
 
 /// Time for which an isolate caches the stored rules, in seconds. Together with the 30 seconds of the edge cache
 /// (`LIST_CACHE_SECONDS`), a rule takes effect, and a removed one ends, everywhere within a minute.
@@ -39,23 +38,14 @@ const CATALOG_RECHECK_SECONDS: u64 = 10;
 /// Maximum number of issuers for which an isolate caches keys or failures.
 const CACHED_ISSUERS: usize = 32;
 
-/// Age at which an isolate refreshes its list of revoked tokens in the background while it still uses it, in
-/// seconds.
-const REVOCATIONS_FRESH_SECONDS: u64 = 10;
-
-/// Age at which an isolate refreshes the bucket that serves downloads in the background while it still uses it, in seconds.
-const FAILOVER_FRESH_SECONDS: u64 = 10;
-
 /// The cache of one isolate, or of one test.
 #[derive(Debug, Default)]
 pub struct Cache {
-    revocations: RefCell<Option<Revocations>>,
-    revocations_reads: Reads,
+    revocations: Refreshed<Revocations>,
     /// The time at which this version was last found to be allowed to write.
     allowed_to_write: Cell<Option<UnixTime>>,
-    /// The bucket that serves downloads, once that was read.
-    serving: Cell<Option<ServingBucket>>,
-    serving_reads: Reads,
+    /// The bucket that serves downloads.
+    serving: Refreshed<ServingBucket>,
     absences: Absences,
     throttle: RefCell<Throttle>,
     sign_ins: RefCell<Throttle>,
@@ -103,52 +93,58 @@ pub enum Cached<T> {
     Miss,
 }
 
-/// When a cached value was last read, and when a request last started to read it again.
-#[derive(Debug, Default)]
-struct Reads {
+/// A value that is read again while it is used.
+#[derive(Debug)]
+struct Refreshed<T> {
+    /// The value, once it was read.
+    value: RefCell<Option<T>>,
     read_at: Cell<UnixTime>,
+    /// When a request last started to read it again.
     refresh_started_at: Cell<UnixTime>,
 }
 
-/// How long a cached value is used, in seconds: as it is, and in total.
-struct Lifetime {
-    fresh: u64,
-    total: u64,
+impl<T> Default for Refreshed<T> {
+    fn default() -> Self {
+        Self {
+            value: RefCell::default(),
+            read_at: Cell::default(),
+            refresh_started_at: Cell::default(),
+        }
+    }
 }
 
-impl Reads {
-    /// Classifies a value by its age. While a request refreshes it, others use it as it is.
-    fn classify<T>(&self, value: T, lifetime: &Lifetime, now: UnixTime) -> Cached<T> {
+impl<T> Refreshed<T> {
+    /// Returns what follows from the value, according to its age. While a request refreshes it, others use it as it is.
+    fn look<U>(&self, now: UnixTime, view: impl FnOnce(&T) -> U) -> Cached<U> {
+        let value = self.value.borrow();
+        let Some(value) = value.as_ref() else {
+            return Cached::Miss;
+        };
+        let is_recent = |at: &Cell<UnixTime>| now.since(at.get()) < REVOCATIONS_FRESH_SECONDS;
         match now.since(self.read_at.get()) {
-            age if age < lifetime.fresh => Cached::Fresh(value),
-            age if age < lifetime.total => {
-                match now.since(self.refresh_started_at.get()) < lifetime.fresh {
-                    true => Cached::Fresh(value),
-                    false => Cached::Stale(value),
-                }
+            REVOCATIONS_SECONDS.. => Cached::Miss,
+            _ if is_recent(&self.read_at) || is_recent(&self.refresh_started_at) => {
+                Cached::Fresh(view(value))
             }
-            _ => Cached::Miss,
+            _ => Cached::Stale(view(value)),
         }
     }
 
-    /// Notes that the caller of a stale value refreshes it.
-    fn claim<T>(&self, cached: Cached<T>, now: UnixTime) -> Cached<T> {
+    /// Does the same for a caller who refreshes a stale value.
+    fn claim<U>(&self, now: UnixTime, view: impl FnOnce(&T) -> U) -> Cached<U> {
+        let cached = self.look(now, view);
         if matches!(cached, Cached::Stale(_)) {
             self.refresh_started_at.set(now);
         }
         cached
     }
+
+    /// Stores the value. `began` is the time at which reading it began.
+    fn store(&self, value: T, began: UnixTime) {
+        self.value.replace(Some(value));
+        self.read_at.set(began);
+    }
 }
-
-const REVOCATIONS_LIFETIME: Lifetime = Lifetime {
-    fresh: REVOCATIONS_FRESH_SECONDS,
-    total: REVOCATIONS_SECONDS,
-};
-
-const FAILOVER_LIFETIME: Lifetime = Lifetime {
-    fresh: FAILOVER_FRESH_SECONDS,
-    total: FAILOVER_SECONDS,
-};
 
 impl Cache {
     /// Creates the cache of a host that shares a store with other processes and learns of their changes sooner than absences are
@@ -163,12 +159,12 @@ impl Cache {
     /// Returns the bucket that serves downloads, according to the cache. A caller that receives `Stale` must refresh the
     /// cache.
     pub fn serving(&self, now: UnixTime) -> Cached<ServingBucket> {
-        self.serving_reads.claim(self.cached_serving(now), now)
+        self.serving.claim(now, |serving| *serving)
     }
 
     /// Returns the bucket that serves downloads, if a fresh cache entry has it.
     pub fn known_serving(&self, now: UnixTime) -> Option<ServingBucket> {
-        match self.cached_serving(now) {
+        match self.serving.look(now, |serving| *serving) {
             Cached::Fresh(serving) => Some(serving),
             Cached::Stale(_) | Cached::Miss => None,
         }
@@ -176,21 +172,12 @@ impl Cache {
 
     /// Returns the bucket that served downloads when that was last read; the main one if it never was.
     pub fn last_serving(&self) -> ServingBucket {
-        self.serving.get().unwrap_or_default()
-    }
-
-    fn cached_serving(&self, now: UnixTime) -> Cached<ServingBucket> {
-        let Some(serving) = self.serving.get() else {
-            return Cached::Miss;
-        };
-        self.serving_reads
-            .classify(serving, &FAILOVER_LIFETIME, now)
+        self.serving.value.borrow().unwrap_or_default()
     }
 
     /// Caches the bucket that serves downloads. `began` is the time at which reading it began.
     pub fn store_serving(&self, serving: ServingBucket, began: UnixTime) {
-        self.serving.set(Some(serving));
-        self.serving_reads.read_at.set(began);
+        self.serving.store(serving, began);
     }
 
     /// Returns the stylesheet, the script and the pictures of the web pages, made at first use.
@@ -201,39 +188,26 @@ impl Cache {
     /// Returns whether a token is revoked, according to the cache. A caller that receives `Stale` must
     /// refresh the cache.
     pub fn revocation(&self, token: TokenId, now: UnixTime) -> Cached<bool> {
-        let cached = self.cached_revocation(token, now);
-        self.revocations_reads.claim(cached, now)
+        let known = &self.revocations;
+        known.claim(now, |known| known.include(token, now))
     }
 
     /// Returns whether a digest may have been erased, according to the cache. A caller that receives `Stale` must
     /// refresh the cache.
     pub fn erasure(&self, digest: Digest, now: UnixTime) -> Cached<bool> {
-        let cached = self.listed(now, |known| known.may_have_erased(digest));
-        self.revocations_reads.claim(cached, now)
+        let known = &self.revocations;
+        known.claim(now, |known| known.may_have_erased(digest))
     }
 
     /// Returns whether a fresh cache entry shows that a token is not revoked.
     pub fn is_known_valid(&self, token: TokenId, now: UnixTime) -> bool {
-        self.cached_revocation(token, now) == Cached::Fresh(false)
-    }
-
-    fn cached_revocation(&self, token: TokenId, now: UnixTime) -> Cached<bool> {
-        self.listed(now, |known| known.include(token, now))
-    }
-
-    fn listed(&self, now: UnixTime, lists: impl Fn(&Revocations) -> bool) -> Cached<bool> {
-        let revocations = self.revocations.borrow();
-        let Some(revocations) = revocations.as_ref() else {
-            return Cached::Miss;
-        };
-        self.revocations_reads
-            .classify(lists(revocations), &REVOCATIONS_LIFETIME, now)
+        let known = &self.revocations;
+        known.look(now, |known| known.include(token, now)) == Cached::Fresh(false)
     }
 
     /// Caches the revoked tokens and erased digests. `began` is the time at which reading them began.
     pub fn store_revocations(&self, revocations: Revocations, began: UnixTime) {
-        self.revocations.replace(Some(revocations));
-        self.revocations_reads.read_at.set(began);
+        self.revocations.store(revocations, began);
     }
 
     /// Returns whether this version is remembered to be allowed to change the stored documents.
@@ -396,19 +370,5 @@ mod tests {
         assert_eq!(cache.serving(NOW.plus(11)), Cached::Fresh(serving));
         assert_eq!(cache.serving(NOW.plus(25)), Cached::Miss);
         assert_eq!(cache.last_serving(), serving);
-    }
-
-    #[test]
-    fn revocations_are_cached_for_25_seconds_and_stale_from_the_tenth_on() {
-        let cache = Cache::default();
-        let id = "0000000000000001".parse().unwrap();
-        assert_eq!(cache.revocation(id, NOW), Cached::Miss);
-        cache.store_revocations(Revocations::default(), NOW);
-        assert_eq!(cache.revocation(id, NOW.plus(9)), Cached::Fresh(false));
-        assert_eq!(cache.revocation(id, NOW.plus(10)), Cached::Stale(false));
-        // Only one request refreshes the cache.
-        assert_eq!(cache.revocation(id, NOW.plus(11)), Cached::Fresh(false));
-        assert_eq!(cache.revocation(id, NOW.plus(20)), Cached::Stale(false));
-        assert_eq!(cache.revocation(id, NOW.plus(25)), Cached::Miss);
     }
 }

@@ -48,8 +48,6 @@ pub enum Task<S> {
     SweepUploads,
     /// Remove the staged archives of a published release.
     DiscardStaged(Vec<StagedKey>),
-    /// Write the overview and the card of a package, one of which could not be written with the other lists.
-    RefreshOverview(Package),
     /// Write the catalogue of a package's owner after its card has changed.
     RefreshCatalog(Package, CardChange),
     /// Rebuild the catalogue of all owners after a card has changed.
@@ -126,6 +124,21 @@ impl<'a, P: Host> Context<'a, P> {
 
     fn error(&self, line: &str) {
         self.host.log_at(LogLevel::Error, line);
+    }
+
+    /// Returns the first failure of two results; the other one is only logged.
+    pub(crate) fn both(
+        &self,
+        first: Result<(), Failure>,
+        second: Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        match (first, second) {
+            (Err(first), Err(second)) => {
+                drop(self.report(second));
+                Err(first)
+            }
+            (first, second) => first.and(second),
+        }
     }
 
     /// Logs the internal details of a failure, and returns the error for the client. No other function does

@@ -68,6 +68,19 @@ where
     })
 }
 
+/// Returns whether a parameter is `true`.
+pub(crate) fn flag(call: &Call, name: &str) -> Result<bool, Problem> {
+    match parameter(call, name)?.as_deref() {
+        None | Some("false") => Ok(false),
+        Some("true") => Ok(true),
+        Some(other) => {
+            let other = line(other).at_most(QUOTED_CHARS);
+            let rule = format!("the parameter {name} is {other}: it must be true or false");
+            Err(Problem::BadRequest(rule))
+        }
+    }
+}
+
 /// Returns the maximum number of entries of a page.
 pub(crate) fn limit(call: &Call) -> Result<usize, Problem> {
     let most = limits::MAX_LISTED_AT_ONCE;

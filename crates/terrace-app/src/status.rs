@@ -83,7 +83,7 @@ pub(crate) async fn change<P: Host>(
     let change = FactKey::Change(package.clone());
     index_writer::rewrite_change_marker(ctx, &change).await?;
     if let Some(release) = &release {
-        index_refresh::publish_version(ctx, release).await?;
+        index_refresh::refresh_version(ctx, release).await?;
     }
     index_refresh::publish_lists(ctx, &package).await?;
     if let (Package::Mirrored(address), Some(version)) = (&package, &version) {

@@ -9,7 +9,6 @@ use crate::documents::{failover, format};
 use crate::failure::Failure;
 use crate::host::Host;
 use crate::index::catalog::{merged, shards};
-use crate::index::index_refresh;
 use crate::oci::uploads;
 use crate::pull::{commit, puller};
 use crate::read::index_backfill;
@@ -63,7 +62,6 @@ async fn act<P: Host>(ctx: &Context<'_, P>, task: Task<P::Stream>) -> Result<(),
         Task::DiscardUpload(names) => uploads::discard(ctx, names).await,
         Task::SweepUploads => uploads::sweep(ctx).await,
         Task::DiscardStaged(staged) => staging::discard_staged(ctx, staged).await,
-        Task::RefreshOverview(package) => index_refresh::complete_overview(ctx, &package).await,
         Task::RefreshCatalog(package, change) => shards::publish(ctx, &package, change).await,
         Task::MergeCatalog => merged::after_change(ctx).await,
         Task::MergeCatalogIfDue => merged::if_due(ctx).await,

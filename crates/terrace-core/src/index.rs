@@ -37,8 +37,6 @@ use serde::Serialize;
 
 use crate::model::oci::Digest;
 use crate::model::package::Package;
-use crate::model::package_hash::PackageHash;
-use crate::model::platform::Platform;
 use crate::model::protocol_version::ProtocolVersion;
 use crate::model::source_url::SourceUrl;
 use crate::model::status::{Refusal, ReleaseStatus, StatusDocument};
@@ -363,26 +361,10 @@ pub struct ProviderVersionIndex {
     /// The key that made the signature.
     pub signing_key: SigningKeyDocument,
     /// The packages, one for each platform.
-    pub packages: Vec<IndexedPackage>,
+    pub packages: Vec<PackageDocument>,
     /// The repository that it was built from, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<SourceUrl>,
-}
-
-/// A platform's zip in an index.
-#[derive(Debug, Serialize)]
-pub struct IndexedPackage {
-    /// The platform that it runs on.
-    pub platform: Platform,
-    /// Its file name in SHA256SUMS.
-    pub filename: String,
-    /// The digest of the zip.
-    pub sha256: Sha256,
-    /// Its length in bytes.
-    pub size: u64,
-    /// The `h1:` hash of its contents, if its publisher sent it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub h1: Option<PackageHash>,
 }
 
 /// The part of every provider's version index that a mirror needs, whether the provider is hosted here or
@@ -390,7 +372,7 @@ pub struct IndexedPackage {
 #[derive(Debug, Serialize)]
 pub struct PackagesIndex {
     /// The packages, one for each platform.
-    pub packages: Vec<IndexedPackage>,
+    pub packages: Vec<PackageDocument>,
     /// The further packages that the origin offers.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub offered: Vec<OfferedPackage>,
@@ -430,17 +412,8 @@ fn provider_index(release: &ProviderRelease) -> ProviderVersionIndex {
     }
 }
 
-fn indexed(packages: &[PackageDocument]) -> Vec<IndexedPackage> {
-    packages
-        .iter()
-        .map(|package| IndexedPackage {
-            platform: package.platform.clone(),
-            filename: package.filename.clone(),
-            sha256: package.sha256,
-            size: package.size,
-            h1: package.h1,
-        })
-        .collect()
+fn indexed(packages: &[PackageDocument]) -> Vec<PackageDocument> {
+    packages.iter().map(PackageDocument::unsigned).collect()
 }
 
 #[cfg(test)]

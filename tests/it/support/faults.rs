@@ -42,11 +42,6 @@ pub fn is_write(operation: &str) -> bool {
         .any(|write| operation.starts_with(write))
 }
 
-/// Returns whether an operation serves only what people read, and so fails no publish.
-pub fn is_for_people(operation: &str) -> bool {
-    is_of_catalog(operation) || is_of_description(operation)
-}
-
 /// Returns whether an operation belongs to the cards or to the catalogue of an owner or of all owners.
 pub fn is_of_catalog(operation: &str) -> bool {
     let (_, key) = operation.rsplit_once(' ').unwrap_or_default();
@@ -62,15 +57,6 @@ pub fn is_of_catalog(operation: &str) -> bool {
         "leases/catalog",
     ];
     keys.iter().any(|start| key.starts_with(start))
-}
-
-/// Returns whether an operation belongs to the documentation of a version, or to an index of one package for people.
-pub fn is_of_description(operation: &str) -> bool {
-    let (kind, key) = operation.rsplit_once(' ').unwrap_or_default();
-    let is_index = kind.starts_with("KV") && !key.starts_with("oci/");
-    key.starts_with("docs/")
-        || kind == "R2 inflate"
-        || (is_index && (key.ends_with("/overview") || key.contains("/about/")))
 }
 
 /// A storage operation.

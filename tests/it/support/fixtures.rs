@@ -219,8 +219,7 @@ impl ProviderFixture {
     }
 
     pub fn put(&self, registry: &Registry) -> Response {
-        let body = self.description().to_string();
-        registry.admin("PUT", &self.admin_path(), Some(body.as_bytes()))
+        registry.put(&self.admin_path(), &self.description())
     }
 
     pub fn add_key(&self, registry: &Registry) {
@@ -365,8 +364,7 @@ impl ModuleFixture {
     }
 
     pub fn put(&self, registry: &Registry) -> Response {
-        let body = self.description().to_string();
-        registry.admin("PUT", &self.admin_path(), Some(body.as_bytes()))
+        registry.put(&self.admin_path(), &self.description())
     }
 
     #[track_caller]

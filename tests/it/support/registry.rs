@@ -176,6 +176,14 @@ impl Registry {
         (memory, registry)
     }
 
+    /// Returns the memory and the settings of a registry in memory.
+    fn parts(&self) -> (&Memory, &Config) {
+        match self {
+            Self::Memory { memory, config } => (memory, config),
+            Self::Http { .. } => panic!("only a registry in memory can do this"),
+        }
+    }
+
     pub fn token(&self) -> &str {
         match self {
             Self::Memory { .. } => TOKEN,
@@ -276,9 +284,7 @@ impl Registry {
 
     /// Returns the response of a registry in memory. The future never completes if its caller is killed.
     pub async fn answer(&self, sent: &Sent) -> Response {
-        let Self::Memory { memory, config } = self else {
-            panic!("only a registry in memory can be awaited");
-        };
+        let (memory, config) = self.parts();
         match sent.target.strip_prefix(BUCKET) {
             Some(key) => in_the_bucket(memory, key, sent),
             None if sent.target.starts_with(COPIES) => in_the_second_bucket(memory, sent),
@@ -288,18 +294,14 @@ impl Registry {
 
     /// Returns the response of the Worker's entry, if it answers without the application.
     pub fn by_entry(&self, sent: &Sent) -> Option<ByEntry> {
-        let Self::Memory { memory, config } = self else {
-            panic!("only a registry in memory can call the entry alone");
-        };
+        let (memory, config) = self.parts();
         by_entry(memory, config, sent, 0).ok()
     }
 
     /// Returns the Worker's response: that of its entry, or that of the application, which continues where
     /// the entry stopped. The entry's KV read takes `kv_millis` milliseconds.
     pub fn by_worker(&self, sent: &Sent, kv_millis: u64) -> Response {
-        let Self::Memory { memory, config } = self else {
-            panic!("only a registry in memory can call the entry alone");
-        };
+        let (memory, config) = self.parts();
         match by_entry(memory, config, sent, kv_millis) {
             Ok(answer) => {
                 memory.note_answer(answer.line, answer.download);
@@ -322,9 +324,7 @@ impl Registry {
 
     /// Runs the cron trigger.
     pub fn run_repair_step_if_due(&self) {
-        let Self::Memory { memory, config } = self else {
-            panic!("only a registry in memory has a cron trigger");
-        };
+        let (memory, config) = self.parts();
         let context = AppContext::new(config, memory.clone(), String::new());
         let done = terrace_app::run_job(&context).now_or_never();
         done.expect("operations in memory are immediate");
@@ -332,9 +332,7 @@ impl Registry {
 
     /// Waits until the catalogue of all owners may be rebuilt, and rebuilds it as a request would after its response.
     pub fn merge_catalog(&self) {
-        let Self::Memory { memory, config } = self else {
-            panic!("only a registry in memory can be waited for");
-        };
+        let (memory, config) = self.parts();
         memory.advance(CATALOG_SECONDS);
         let context = AppContext::new(config, memory.clone(), String::new());
         let done = terrace_app::perform(&context, vec![Task::MergeCatalogIfDue]).now_or_never();
@@ -344,9 +342,7 @@ impl Registry {
     /// Returns the responses to concurrent requests, over a memory that [interleaves](Memory::interleave).
     /// Each request begins after its number of `turns` of the others.
     pub fn send_after(&self, sent: &[Sent], turns: &[usize]) -> Vec<Response> {
-        let Self::Memory { memory, config } = self else {
-            panic!("only a registry in memory can interleave requests");
-        };
+        let (memory, config) = self.parts();
         let turns = turns.iter().copied().chain(std::iter::repeat(0));
         let answers = sent.iter().zip(turns).map(async |(sent, turns)| {
             for _ in 0..turns {

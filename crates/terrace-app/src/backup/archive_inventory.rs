@@ -36,15 +36,7 @@ const VERIFIED_AT_ONCE: u32 = 100;
 /// Lists stored bytes, with download URLs if the query asks for them.
 pub(crate) async fn list<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P::Stream> {
     listing::only(&call, &["after", "urls"])?;
-    let query = call.query();
-    let with_urls = match query.value("urls").as_deref() {
-        None | Some("false") => false,
-        Some("true") => true,
-        Some(urls) => {
-            let message = format!("urls is {urls:?}: it must be true or false");
-            return Err(Problem::BadRequest(message).into());
-        }
-    };
+    let with_urls = listing::flag(&call, "urls")?;
     let urls = match (with_urls, &ctx.config.archive_urls) {
         (false, _) => None,
         (true, Some(urls)) => Some(urls),

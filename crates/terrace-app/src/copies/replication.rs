@@ -2,16 +2,16 @@
 
 use terrace_base::sort;
 use terrace_core::api::admin::{MissingCopy, ReplicationAnswer, ReplicationBody, UploadRequest};
-use terrace_core::storage::key::BytesKey;
 
 use crate::backup::archive_inventory::no_signer;
 use crate::context::Context;
 use crate::copies::comparison;
-use crate::copies::marks::{Effect, Marks};
+use crate::copies::marks::{Effect, effect};
 use crate::documents::{failover, fallback_requests};
 use crate::host::{Clock as _, Host};
 use crate::json;
 use crate::outcome::{Call, Handled};
+use crate::removal::garbage;
 
 /// Maximum number of missing archives in one answer to `terrace admin replicate`, each with two signed URLs.
 const MISSING_COPIES_AT_ONCE: usize = 50;
@@ -31,20 +31,24 @@ pub(crate) async fn compare<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handle
         fallback_requests::ensure_without_documents(ctx, fallback).await?;
     }
     let most = MISSING_COPIES_AT_ONCE;
-    let mut found = comparison::compare(ctx, fallback, after.as_deref(), most).await?;
-    let marks = Marks::list(ctx).await?;
-    // The scheduled copy reads marks that are listed without their state.
-    let effect = |key: BytesKey| marks.listed_effect(key).unwrap_or(Effect::None);
-    found
-        .missing
-        .retain(|(key, _)| effect(*key) == Effect::None);
-    let (surplus, erased): (Vec<BytesKey>, Vec<BytesKey>) = found
-        .surplus
-        .into_iter()
-        .partition(|key| effect(*key) == Effect::None);
-    let names = |keys: Vec<BytesKey>| keys.iter().map(BytesKey::to_string).collect();
+    let found = comparison::compare(ctx, fallback, after.as_deref(), most).await?;
+    let marks = garbage::fence(ctx).await?;
+    let (mut surplus, mut erased) = (Vec::new(), Vec::new());
+    for key in found.surplus {
+        let list = match effect(ctx, &marks, key).await? {
+            Effect::None => &mut surplus,
+            Effect::NotCopied | Effect::Removed => &mut erased,
+        };
+        list.push(key.to_string());
+    }
+    let mut missing = Vec::new();
+    for (key, size) in found.missing {
+        if effect(ctx, &marks, key).await? == Effect::None {
+            missing.push((key, size));
+        }
+    }
     let now = ctx.host.clock().now();
-    let missing = found.missing.into_iter().map(|(key, size)| {
+    let missing = missing.into_iter().map(|(key, size)| {
         let upload = fallback.upload(key, now);
         let headers = upload.headers.into_iter();
         MissingCopy {
@@ -61,8 +65,8 @@ pub(crate) async fn compare<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handle
     let answer = ReplicationAnswer {
         stored: found.stored,
         missing: missing.collect(),
-        surplus: names(surplus),
-        erased: names(erased),
+        surplus,
+        erased,
         next: found.next,
     };
     Ok(json::reply(200, &answer)?.into())

@@ -7,11 +7,12 @@ use terrace_core::storage::key::BytesKey;
 
 use crate::context::Context;
 use crate::copies::comparison::Comparison;
-use crate::copies::marks::{Effect, Marks};
+use crate::copies::marks::{Effect, effect, interrupted};
 use crate::documents::{failures, fallback_requests};
 use crate::failure::Failure;
 use crate::host::{Archives as _, Clock as _, Host};
 use crate::removal::garbage;
+use crate::removal::garbage::GcFence;
 
 /// Maximum number of archives that one run copies to the second bucket. Each takes a request to the bucket, of the 50 to other servers
 /// that an event may send on the free plan (<https://developers.cloudflare.com/workers/platform/limits/#subrequests>), and may take
@@ -58,7 +59,7 @@ pub(crate) async fn work<P: Host>(
     if !is_first && !found.has_differences() {
         return Ok(step.counts);
     }
-    let marks = Marks::list(ctx).await?;
+    let marks = garbage::fence(ctx).await?;
     let copied = step.copy(found.missing, &marks).await;
     if !copied.is_empty() {
         step.undo_copies(&copied).await?;
@@ -75,20 +76,23 @@ pub(crate) async fn work<P: Host>(
 
 impl<P: Host> Step<'_, '_, P> {
     /// Copies some of the missing objects, and counts the others.
-    async fn copy(&mut self, missing: Vec<(BytesKey, u64)>, marks: &Marks) -> Vec<BytesKey> {
+    async fn copy(&mut self, missing: Vec<(BytesKey, u64)>, marks: &GcFence) -> Vec<BytesKey> {
         let mut copied = Vec::new();
         let mut left = COPIED_AT_ONCE;
         for (key, size) in rotated(missing, self.began) {
-            let listed = marks.listed_effect(key);
-            if listed.is_some_and(|effect| effect != Effect::None) {
-                continue;
-            }
-            if left == 0 || self.is_after(COPY_RUN_SECONDS) {
-                self.count_missing(size);
-                continue;
-            }
-            left -= 1;
-            match self.copy_unless_marked(key, marks).await {
+            let done = match effect(self.ctx, marks, key).await {
+                Ok(Effect::NotCopied | Effect::Removed) => continue,
+                Ok(Effect::None) if left == 0 || self.is_after(COPY_RUN_SECONDS) => {
+                    self.count_missing(size);
+                    continue;
+                }
+                Ok(Effect::None) => {
+                    left -= 1;
+                    self.copy_one(key).await
+                }
+                Err(failure) => Err(failure),
+            };
+            match done {
                 Ok(true) => copied.push(key),
                 Ok(false) => {}
                 Err(failure) => {
@@ -101,11 +105,8 @@ impl<P: Host> Step<'_, '_, P> {
         copied
     }
 
-    /// Copies an object, natively. Returns `false` if the main bucket does not have it any more, or it must not be copied.
-    async fn copy_unless_marked(&self, key: BytesKey, marks: &Marks) -> Result<bool, Failure> {
-        if marks.effect(self.ctx, key).await? != Effect::None {
-            return Ok(false);
-        }
+    /// Copies an object, natively. Returns `false` if the main bucket does not have it any more.
+    async fn copy_one(&self, key: BytesKey) -> Result<bool, Failure> {
         let Some(opened) = self.ctx.host.archives().open(key).await? else {
             return Ok(false);
         };
@@ -115,9 +116,9 @@ impl<P: Host> Step<'_, '_, P> {
 
     /// Removes the copies of objects that were removed while they were copied: that removal has not found the copy.
     async fn undo_copies(&mut self, copied: &[BytesKey]) -> Result<(), Failure> {
-        let marks = Marks::list(self.ctx).await?;
+        let marks = garbage::fence(self.ctx).await?;
         for key in copied {
-            if marks.effect(self.ctx, *key).await? != Effect::None {
+            if effect(self.ctx, &marks, *key).await? != Effect::None {
                 self.remove(*key).await;
             }
         }
@@ -125,19 +126,10 @@ impl<P: Host> Step<'_, '_, P> {
     }
 
     /// Removes some of the erased objects that only the second bucket has, and counts the others.
-    async fn remove_erased(&mut self, surplus: Vec<BytesKey>, marks: &Marks) {
-        let (mut left, mut reads) = (SURPLUS_AT_ONCE, SURPLUS_AT_ONCE);
+    async fn remove_erased(&mut self, surplus: Vec<BytesKey>, marks: &GcFence) {
+        let mut left = SURPLUS_AT_ONCE;
         for key in rotated(surplus, self.began) {
-            let effect = match marks.listed_effect(key) {
-                Some(effect) => Ok(effect),
-                // Rare: a copy of the bucket has lost the metadata of the marks. Most of them are tombstones.
-                None if reads == 0 => Ok(Effect::NotCopied),
-                None => {
-                    reads -= 1;
-                    marks.effect(self.ctx, key).await
-                }
-            };
-            match effect {
+            match effect(self.ctx, marks, key).await {
                 Ok(Effect::Removed) if left > 0 => {
                     left -= 1;
                     self.remove(key).await;
@@ -153,9 +145,9 @@ impl<P: Host> Step<'_, '_, P> {
 
     /// Completes removals that were interrupted, or whose copy may have arrived later. Returns the removed objects. Copies of others
     /// are counted on their page.
-    async fn complete_removals(&mut self, marks: &Marks) -> Vec<BytesKey> {
+    async fn complete_removals(&mut self, marks: &GcFence) -> Vec<BytesKey> {
         let mut completed = Vec::new();
-        let interrupted: Vec<BytesKey> = marks.interrupted(self.began).collect();
+        let interrupted = interrupted(marks, self.began);
         let some = COMPLETED_REMOVALS_AT_ONCE;
         for key in rotated(interrupted, self.began).take(some) {
             if self.is_late() {

@@ -86,22 +86,6 @@ pub(crate) async fn raise<P: Host>(
     Err(StoreError::Busy(key.to_string()).into())
 }
 
-/// Raises the oldest writer to one that understands tombstones, before the first of them is written. Reads the document, because
-/// other isolates may have raised it since this one has remembered that it may write.
-///
-/// # Errors
-/// If isolates of an older version may still remember the previous document.
-pub(crate) async fn prepare_for_tombstones<P: Host>(ctx: &Context<'_, P>) -> Result<(), Failure> {
-    let writer = Writer::current();
-    raise(ctx, &writer.before_tombstones()).await?;
-    let stored = documents::read::<_, FormatDocument>(ctx, &FactKey::Format).await?;
-    match writer.decide(stored.as_ref(), ctx.host.clock().now()) {
-        WriteDecision::Wait(seconds) => Err(not_yet(seconds).into()),
-        WriteDecision::Refused(oldest) => Err(writer.refusal(&oldest).into()),
-        WriteDecision::Allowed | WriteDecision::Store(_) => Ok(()),
-    }
-}
-
 fn not_yet(seconds: u64) -> Problem {
     let message = format!(
         "a newer version of Terrace has just begun to write to this registry: send the same request again in {seconds} seconds"

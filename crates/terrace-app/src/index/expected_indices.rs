@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use futures_util::future::{join, try_join};
+use futures_util::future::try_join;
 use terrace_base::digest::Sha256;
 use terrace_base::sort;
 use terrace_core::api::admin::SigningKeysDocument;
@@ -142,38 +142,27 @@ pub(crate) struct PackageIndices {
     pub(crate) revoked: Indexed,
     /// The overview, without versions if there is nothing to list.
     pub(crate) overview: Overview,
-    /// The reason for a missing overview.
-    pub(crate) failure: Option<Failure>,
 }
 
 impl PackageIndices {
-    /// Creates the indices of these releases; without the overview if it is unknown which of them have documentation.
+    /// Creates the indices of these releases.
     fn of(
         package: &Package,
         releases: Vec<ListedRelease>,
         statuses: &StatusDocument,
-        documented: Result<BTreeSet<Version>, Failure>,
+        documented: &BTreeSet<Version>,
     ) -> Self {
         let revoked = index::revoked_versions(package, &releases, statuses);
-        let (overview, failure) = match documented {
-            Ok(documented) => (Overview::of(&releases, statuses, &documented), None),
-            Err(failure) => (Overview::default(), Some(failure)),
-        };
+        let overview = Overview::of(&releases, statuses, documented);
         let mut lists = index::lists(package, releases, statuses);
-        if !lists.is_empty() && failure.is_none() {
+        if !lists.is_empty() {
             lists.push(overview.index(package));
         }
         Self {
             lists,
             revoked,
             overview,
-            failure,
         }
-    }
-
-    /// Returns the indices, or the reason for a missing overview.
-    fn whole(mut self) -> Result<Self, Failure> {
-        self.failure.take().map_or(Ok(self), Err)
     }
 }
 
@@ -190,28 +179,12 @@ pub(crate) async fn package_lists<P: Host>(
     ctx: &Context<'_, P>,
     package: &Package,
 ) -> Result<PackageIndices, Failure> {
-    package_lists_for_clients(ctx, package).await?.whole()
-}
-
-/// Returns the version lists of a package, without the overview if that fails.
-pub(crate) async fn package_lists_for_clients<P: Host>(
-    ctx: &Context<'_, P>,
-    package: &Package,
-) -> Result<PackageIndices, Failure> {
     let releases = releases::list(ctx, package).await?;
-    indices_of_releases(ctx, package, releases).await
+    package_indices(ctx, package, releases).await
 }
 
 /// Returns the indices that follow from these releases, all those of the package.
 pub(crate) async fn package_indices<P: Host>(
-    ctx: &Context<'_, P>,
-    package: &Package,
-    releases: Vec<ListedRelease>,
-) -> Result<PackageIndices, Failure> {
-    indices_of_releases(ctx, package, releases).await?.whole()
-}
-
-async fn indices_of_releases<P: Host>(
     ctx: &Context<'_, P>,
     package: &Package,
     releases: Vec<ListedRelease>,
@@ -222,9 +195,8 @@ async fn indices_of_releases<P: Host>(
             Ok(PackageIndices::default())
         }
         Package::Provider(_) | Package::Module(_) => {
-            let read = join(stored_status(ctx, package), documented(ctx, package));
-            let (status, documented) = read.await;
-            let (mut statuses, signing_keys) = status?;
+            let read = try_join(stored_status(ctx, package), documented(ctx, package));
+            let ((mut statuses, signing_keys), documented) = read.await?;
             let keys = &signing_keys.statuses;
             status::apply_key_statuses(ctx, keys, package, &releases, &mut statuses).await?;
             status::apply_erasures(ctx, package, &releases, &mut statuses).await?;
@@ -235,7 +207,12 @@ async fn indices_of_releases<P: Host>(
                     ..PackageIndices::default()
                 });
             }
-            Ok(PackageIndices::of(package, releases, &statuses, documented))
+            Ok(PackageIndices::of(
+                package,
+                releases,
+                &statuses,
+                &documented,
+            ))
         }
     }
 }
@@ -307,12 +284,11 @@ async fn mirrored_indices<P: Host>(
             lists,
             revoked: Vec::new(),
             overview,
-            failure: None,
         }
     } else {
         status::apply_erasures(ctx, &package, &listed, &mut statuses).await?;
-        let documented = documented(ctx, &package).await;
-        PackageIndices::of(&package, listed, &statuses, documented)
+        let documented = documented(ctx, &package).await?;
+        PackageIndices::of(&package, listed, &statuses, &documented)
     };
     for (_, list) in &mut indices.lists {
         list.metadata.pull.clone_from(&metadata);
@@ -326,13 +302,17 @@ pub(crate) async fn version_indices_with<P: Host>(
     status: &PackageStatus,
     release: &Release,
 ) -> Result<Indexed, Failure> {
-    let mut indices = protocol_indices_with(ctx, status, release).await?;
-    indices.push(match &status.documented {
-        Some(documented) if !documented.contains(release.version()) => {
-            About::of(release, None).index(release)
-        }
-        _ => about(ctx, release).await?,
-    });
+    let about = async {
+        Ok(match &status.documented {
+            Some(documented) if !documented.contains(release.version()) => {
+                About::of(release, None).index(release)
+            }
+            _ => about(ctx, release).await?,
+        })
+    };
+    let indices = protocol_indices_with(ctx, status, release);
+    let (mut indices, about) = try_join(indices, about).await?;
+    indices.push(about);
     Ok(indices)
 }
 

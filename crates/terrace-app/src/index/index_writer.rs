@@ -11,6 +11,7 @@ use terrace_core::storage::key::{FactKey, IndexKey};
 
 use crate::concurrent::Boxed;
 use crate::context::Context;
+use crate::documents;
 use crate::documents::BUSY_TRIES;
 use crate::failure::Failure;
 use crate::host::{Clock as _, Condition, Facts as _, Host, Indices as _, Revision, StoreError};
@@ -19,11 +20,6 @@ use crate::index::expected_indices::Indexed;
 /// Maximum number of times that an index is rewritten because a release was committed in the meantime. KV
 /// allows one write per second to a key, so this is also the longest wait, in seconds.
 const REFRESH_ROUNDS: u32 = 30;
-
-/// Number of attempts of a publish to write an index that only people read, one second apart: people wait for no more than three
-/// seconds. All
-/// other indices of the publish have been written by then.
-const FOR_PEOPLE_TRIES: u32 = 3;
 
 /// How many indices are written at once. A Worker has six connections
 /// (<https://developers.cloudflare.com/workers/platform/limits/#simultaneous-open-connections>): the many indices of a
@@ -94,36 +90,16 @@ impl Writing {
     /// Removes the indices that were written and cannot be compared with the newest facts: they may be older, and nothing else
     /// might replace them. A read that misses its index is answered from the facts.
     pub(crate) async fn withdraw<P: Host>(&self, ctx: &Context<'_, P>) {
-        let busy = withdraw_all(ctx, self.written.take(), true).await;
-        if !busy.is_empty() {
-            // Each was written a moment ago.
-            ctx.host.clock().sleep(1).await;
-            withdraw_all(ctx, busy, false).await;
+        let keys = self.written.take();
+        let removed = join_all(keys.iter().map(async |key| {
+            let delete = async || Ok(ctx.host.indices().delete(key).await?);
+            documents::retry_while_busy(ctx, delete).await
+        }));
+        for failure in removed.await.into_iter().filter_map(Result::err) {
+            // It may be older than the facts until the repair reaches it.
+            ctx.report(failure);
         }
     }
-}
-
-/// Removes indices. Returns those with keys that accept no write at the moment, if they can be removed later.
-async fn withdraw_all<P: Host>(
-    ctx: &Context<'_, P>,
-    keys: Vec<IndexKey>,
-    again: bool,
-) -> Vec<IndexKey> {
-    let removed = join_all(keys.iter().map(
-        async |key| match ctx.host.indices().delete(key).await {
-            Ok(()) => false,
-            Err(StoreError::Busy(_)) if again => true,
-            Err(error) => {
-                ctx.host.log(&format!(
-                    "storage: {error}; it may be older than the facts until the repair reaches it"
-                ));
-                false
-            }
-        },
-    ));
-    let busy = removed.await.into_iter().zip(keys);
-    busy.filter_map(|(is_busy, key)| is_busy.then_some(key))
-        .collect()
 }
 
 /// Writes the indices that follow a fact, and again as long as the fact changes in the meantime;
@@ -220,76 +196,13 @@ pub(crate) async fn write<P: Host>(
     indices: &Indexed,
     writing: &Writing,
 ) -> Result<(), StoreError> {
-    let unwritten = write_all(ctx, indices, writing).await?.into_iter();
-    outcome(unwritten.map(|(_, error)| Err(error)).collect())
-}
-
-/// Does the same as [`write`], but returns the error of an index that only people read apart, after a few attempts if its
-/// key takes no write at the moment: for that alone, not all of the others are written again.
-pub(crate) async fn write_for_clients<P: Host>(
-    ctx: &Context<'_, P>,
-    indices: &Indexed,
-    writing: &Writing,
-) -> Result<Option<StoreError>, StoreError> {
-    let mut failure = None;
-    for (index, error) in write_all(ctx, indices, writing).await? {
-        let written = match error {
-            StoreError::Busy(_) => write_when_free(ctx, index, writing).await,
-            error @ StoreError::Failed { .. } => Err(error),
-        };
-        failure = failure.or(written.err());
-    }
-    Ok(failure)
-}
-
-/// Writes indices. Returns those that only people read and that could not be written, except for the first one if its key
-/// takes no write at the moment: another writer has won it.
-async fn write_all<'i, P: Host>(
-    ctx: &Context<'_, P>,
-    indices: &'i Indexed,
-    writing: &Writing,
-) -> Result<Vec<(&'i Index, StoreError)>, StoreError> {
-    let Some((first, others)) = indices.split_first() else {
-        return Ok(Vec::new());
+    let Some(((key, document), others)) = indices.split_first() else {
+        return Ok(());
     };
-    let unwritten = RefCell::new(Vec::new());
-    let set_aside = |index: &'i Index, error| match index.0.is_for_people() {
-        true => {
-            unwritten.borrow_mut().push((index, error));
-            Ok(())
-        }
-        false => Err(error),
-    };
-    let (key, document) = first;
-    match writing.put(ctx, key, document).await {
-        Err(error @ StoreError::Failed { .. }) => set_aside(first, error)?,
-        written => written?,
-    }
-    let put = async |index: &'i Index| {
-        let (key, document) = index;
-        let written = writing.put(ctx, key, document).await;
-        written.or_else(|error| set_aside(index, error))
-    };
+    writing.put(ctx, key, document).await?;
+    let put = async |(key, document): &Index| writing.put(ctx, key, document).await;
     let written = stream::iter(others.iter().map(put)).buffer_unordered(CONCURRENT_WRITES);
-    outcome(written.collect().await)?;
-    Ok(unwritten.into_inner())
-}
-
-/// Writes an index under a key that accepted no write a moment ago.
-async fn write_when_free<P: Host>(
-    ctx: &Context<'_, P>,
-    (key, document): &Index,
-    writing: &Writing,
-) -> Result<(), StoreError> {
-    for _ in 2..FOR_PEOPLE_TRIES {
-        ctx.host.clock().sleep(1).await;
-        match writing.put(ctx, key, document).await {
-            Err(StoreError::Busy(_)) => {}
-            written => return written,
-        }
-    }
-    ctx.host.clock().sleep(1).await;
-    writing.put(ctx, key, document).await
+    outcome(written.collect().await)
 }
 
 /// Changes a change marker. It allows one write per second. The identity of the writer does not

@@ -29,8 +29,7 @@ pub(crate) async fn list<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P
     let limit = AUDIT_AT_ONCE;
     let page = facts.list(AUDIT, after.as_deref(), limit).await?;
     let is_recent = |fact: &&ListedFact| {
-        let at = fact.metadata.iter().find(|(name, _)| name == AT);
-        let at = at.and_then(|(_, at)| at.parse::<u64>().ok());
+        let at = fact.value(AT).and_then(|at| at.parse::<u64>().ok());
         at.is_none_or(|at| at >= since)
     };
     let numbers = page.facts.iter().filter(is_recent);

@@ -1,6 +1,7 @@
 //! Garbage collection: marks archives and blobs that nothing refers to, and removes them an hour later.
 //! [`terrace_core::maintenance::garbage`] explains why nothing is removed that a release or a repository refers to.
 
+use terrace_base::sort;
 use terrace_base::time::UnixTime;
 use terrace_core::http::problem::Problem;
 use terrace_core::index::ListedRelease;
@@ -20,15 +21,33 @@ use crate::{documents, json};
 /// A snapshot of the marks, taken before a request looks up the archives that it is about to refer to.
 #[derive(Debug)]
 pub(crate) struct GcFence {
-    marks: Vec<BytesKey>,
+    /// The marks, ascending by the digests of their bytes.
+    pub(crate) marks: Vec<Mark>,
     at: UnixTime,
 }
 
+/// A listed mark.
+#[derive(Debug)]
+pub(crate) struct Mark {
+    pub(crate) bytes: BytesKey,
+    /// The state; `None` if a copy of the bucket has lost the metadata of the object.
+    pub(crate) state: Option<GarbageState>,
+    pub(crate) stored_at: UnixTime,
+}
+
 impl GcFence {
-    /// Returns whether bytes had a mark, or any bytes with the same digest, whose tombstone covers these as well.
+    /// Returns the marks of bytes with a digest: the tombstone of any covers all of them.
+    pub(crate) fn of_digest(&self, digest: Digest) -> impl Iterator<Item = &Mark> {
+        let first = self
+            .marks
+            .partition_point(|mark| mark.bytes.digest() < digest);
+        let rest = self.marks.iter().skip(first);
+        rest.take_while(move |mark| mark.bytes.digest() == digest)
+    }
+
+    /// Returns whether bytes had a mark, or any bytes with the same digest.
     pub(crate) fn has_mark(&self, bytes: BytesKey) -> bool {
-        let digest = bytes.digest();
-        self.marks.iter().any(|mark| mark.digest() == digest)
+        self.of_digest(bytes.digest()).next().is_some()
     }
 
     /// Returns whether there were no marks at all.
@@ -38,10 +57,10 @@ impl GcFence {
 
     /// Returns whether a package or module that a listed release may consist of had a mark.
     pub(crate) fn marks_part_of(&self, release: &ListedRelease) -> bool {
-        self.marks.iter().any(|mark| match mark {
-            BytesKey::Archive(archive) => release.may_consist_of(archive),
+        self.marks.iter().any(|mark| match mark.bytes {
+            BytesKey::Archive(archive) => release.may_consist_of(&archive),
             BytesKey::Blob(Digest::Sha256(digest)) => {
-                release.may_contain(*digest) || release.may_have_tarball(*digest)
+                release.may_contain(digest) || release.may_have_tarball(digest)
             }
             BytesKey::Blob(Digest::Sha512(_)) | BytesKey::Staged(_) => false,
         })
@@ -77,9 +96,18 @@ fn because(tombstone: &GarbageDocument) -> String {
 /// Takes a snapshot of the marks. There are hardly ever any, so this is one listing.
 pub(crate) async fn fence<P: Host>(ctx: &Context<'_, P>) -> Result<GcFence, Failure> {
     let at = ctx.host.clock().now();
-    let marks = documents::list(ctx, GARBAGE).await?;
-    let marks = marks.iter().filter_map(|fact| fact.name.parse().ok());
-    let marks = marks.collect();
+    let facts = documents::list(ctx, GARBAGE).await?.into_iter();
+    let marks = facts.filter_map(|fact| -> Option<Mark> {
+        Some(Mark {
+            bytes: fact.name.parse().ok()?,
+            state: GarbageDocument::state_in(&fact.metadata),
+            stored_at: fact.stored_at,
+        })
+    });
+    let mut marks: Vec<Mark> = marks.collect();
+    sort::sort_by(&mut marks, |one, other| {
+        one.bytes.digest().cmp(&other.bytes.digest())
+    });
     Ok(GcFence { marks, at })
 }
 
@@ -197,7 +225,8 @@ pub(crate) async fn claim<P: Host>(
         return Ok(true);
     }
     let digest = BytesKey::Blob(bytes.digest());
-    if digest != bytes && fence.marks.contains(&digest) {
+    let mut marks = fence.of_digest(bytes.digest());
+    if digest != bytes && marks.any(|mark| mark.bytes == digest) {
         ensure_kept(ctx, bytes).await?;
     }
     claim_marked(ctx, bytes).await

@@ -18,15 +18,11 @@ pub(crate) async fn change<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled
     let count = mark.len() + keep.len() + remove.len();
     check_count(count, limits::GARBAGE_AT_ONCE)?;
     // All keys are parsed first, so that a rejected request changes nothing.
-    let read = |text: String| Ok((bytes(&text)?, text));
-    let mark = mark
-        .into_iter()
-        .map(read)
-        .collect::<Result<Vec<_>, Problem>>()?;
-    let keep = keep
-        .into_iter()
-        .map(read)
-        .collect::<Result<Vec<_>, Problem>>()?;
+    let read = |texts: Vec<String>| {
+        let keys = texts.into_iter().map(|text| Ok((bytes(&text)?, text)));
+        keys.collect::<Result<Vec<_>, Problem>>()
+    };
+    let (mark, keep) = (read(mark)?, read(keep)?);
     let read = |MarkedBody { key, marked_at }| Ok((bytes(&key)?, key, marked_at));
     let remove = remove.into_iter().map(read);
     let remove = remove.collect::<Result<Vec<_>, Problem>>()?;

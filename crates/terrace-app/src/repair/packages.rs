@@ -55,16 +55,6 @@ struct Candidate {
     expected: Option<PackageIndices>,
 }
 
-/// The repair that a package needs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Needed {
-    Nothing,
-    /// Only lists are missing.
-    Lists,
-    /// A list differs, which is evidence that the indices of versions may differ, too.
-    Versions,
-}
-
 impl<P: Host> RepairStep<'_, '_, P> {
     /// Checks packages, one after the other.
     pub(super) async fn repair_packages(&mut self) -> Result<StepFlow, Failure> {
@@ -179,18 +169,15 @@ impl<P: Host> RepairStep<'_, '_, P> {
         let mut checked = 0;
         while packages.peek().is_some() {
             let candidates = self.candidates(&mut packages).await;
-            let needed = self.needed(&candidates).await;
-            for (Candidate { package, expected }, needed) in candidates.into_iter().zip(needed) {
+            let are_same = self.are_same(&candidates).await;
+            for (Candidate { package, expected }, is_same) in candidates.into_iter().zip(are_same) {
                 checked += 1;
-                if needed == Needed::Versions {
+                // A list that differs is evidence that the indices of versions may differ, too.
+                let Some(expected) = expected.filter(|_| is_same) else {
                     self.position = Position::inside(&package);
                     return checked;
-                }
-                let repaired = match (needed, &expected) {
-                    (Needed::Lists, _) => self.write_lists(&package, expected.as_ref()).await,
-                    (_, Some(it)) => self.repair_card(&package, &it.overview).await,
-                    (_, None) => Ok(false),
                 };
+                let repaired = self.repair_card(&package, &expected.overview).await;
                 self.note(IndexKey::Tags(package.clone()).to_string(), repaired);
                 self.position = Position::past(&package);
             }
@@ -248,19 +235,17 @@ impl<P: Host> RepairStep<'_, '_, P> {
         Ok(expected)
     }
 
-    /// Compares the indices of packages, and returns the repair that each needs.
-    async fn needed(&mut self, candidates: &[Candidate]) -> Vec<Needed> {
+    /// Compares the indices of packages as far as they are expected, and returns whether each has all of them.
+    async fn are_same(&mut self, candidates: &[Candidate]) -> Vec<bool> {
         let expected = candidates.iter().filter_map(|it| it.expected.as_ref());
         let expected = expected.flat_map(|it| it.lists.iter().chain(&it.revoked));
         let expected: Vec<&(IndexKey, IndexDocument)> = expected.collect();
         let mut compared = self.compare(&expected, &|_| false).await.into_iter();
         let of_candidate = |it: &Candidate| {
-            let Some(expected) = &it.expected else {
-                return Needed::Versions;
-            };
-            let mut next = |count: usize| compared.by_ref().take(count).collect::<Vec<_>>();
-            let lists = next(expected.lists.len());
-            needed_for(&lists, &next(expected.revoked.len()))
+            let count = it.expected.as_ref();
+            let count = count.map_or(0, |it| it.lists.len() + it.revoked.len());
+            let compared: Vec<Compared> = compared.by_ref().take(count).collect();
+            compared.iter().all(|it| *it == Compared::Same)
         };
         candidates.iter().map(of_candidate).collect()
     }
@@ -318,19 +303,10 @@ impl<P: Host> RepairStep<'_, '_, P> {
     pub(super) async fn repair_lists(&mut self, package: &Package) -> Result<bool, Failure> {
         let mut expected = expected_indices::package_lists(self.ctx, package).await?;
         expected.lists.retain(|(_, list)| is_stored(list));
-        match self.all_same(&expected.lists).await {
-            true => self.repair_card(package, &expected.overview).await,
-            false => self.write_lists(package, Some(&expected)).await,
+        if self.all_same(&expected.lists).await {
+            return self.repair_card(package, &expected.overview).await;
         }
-    }
-
-    /// Writes a package's lists, all together.
-    async fn write_lists(
-        &mut self,
-        package: &Package,
-        expected: Option<&PackageIndices>,
-    ) -> Result<bool, Failure> {
-        self.count_writes(expected.map_or(0, |it| it.lists.len()));
+        self.count_writes(expected.lists.len());
         let change = index_refresh::refresh_lists(self.ctx, package).await?;
         self.after_card(package, change);
         Ok(true)
@@ -373,19 +349,4 @@ impl<P: Host> RepairStep<'_, '_, P> {
 /// Returns whether a list is stored. One that only states that there is nothing is created for the reader.
 fn is_stored(list: &IndexDocument) -> bool {
     !list.metadata.pull.as_ref().is_some_and(|it| it.is_empty)
-}
-
-/// Returns the repair that follows from the comparison of a package's lists and revoked versions.
-fn needed_for(lists: &[Compared], revoked: &[Compared]) -> Needed {
-    // The first list is written before the others, so these may be missing although the versions are complete.
-    let is_first_missing = lists.first() == Some(&Compared::Missing);
-    let is_any_different = lists.contains(&Compared::Different);
-    let is_revocation_missing = revoked.iter().any(|it| *it != Compared::Same);
-    if is_first_missing || is_any_different || is_revocation_missing {
-        Needed::Versions
-    } else if lists.contains(&Compared::Missing) {
-        Needed::Lists
-    } else {
-        Needed::Nothing
-    }
 }

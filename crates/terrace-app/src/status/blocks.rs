@@ -52,7 +52,7 @@ pub(crate) async fn change<P: Host>(
         None => None,
     };
     if let Some(release) = &release {
-        index_refresh::publish_version(ctx, release).await?;
+        index_refresh::refresh_version(ctx, release).await?;
     }
     let is_left_to_repair = !blocks && version.is_none() && {
         let page = ctx.host.facts().releases(&package, None).await?;

@@ -259,7 +259,6 @@ mod tests {
     use super::*;
     use crate::documentation::{Input, Member, ModulePart, NamedPart, ProviderPage, Symbol};
     use crate::model::status::ReleaseStatus;
-    use crate::pinned::assert_pinned;
     use terrace_base::time::UnixTime;
 
     fn status(state: ReleaseState) -> ReleaseStatus {
@@ -353,48 +352,25 @@ mod tests {
     }
 
     #[test]
-    fn the_card_of_a_module_is_pinned() {
-        let overview = overview(vec![version("1.1.0", true), version("1.0.0", false)]);
-        let described = described_version(&overview).unwrap();
-        let card = Card::of(&module(), &overview, Some((described, &details()))).unwrap();
-        assert_pinned(
-            &card.to_document(),
-            r#"{"line":"[\"modules/acme/vpc/aws\",\"1.1.0\",7,2,null,1,\"Creates gr\\u00f6\\u00dfere networks.\"]","words":"azs cidr logs;flow"}"#,
-        );
-        let metadata = card.metadata();
-        assert_pinned(
-            &metadata[0].1,
-            r#"["modules/acme/vpc/aws","1.1.0",7,2,null,1,"Creates gr\u00f6\u00dfere networks."]"#,
-        );
-        assert_eq!(metadata[1..], [("words", "azs cidr logs;flow".to_owned())]);
-        assert_eq!(
-            Card::from_document(card.to_document().as_bytes()),
-            Some(card)
-        );
-    }
-
-    #[test]
-    fn the_card_of_a_provider_is_pinned() {
+    fn a_card_is_read_as_written() {
         let provider = Package::Provider("acme/acme".parse().unwrap());
         let overview = overview(vec![version("2.0.0", false), version("1.0.0", true)]);
         let described = described_version(&overview).unwrap();
         assert_eq!(described.to_string(), "1.0.0");
-        let card = Card::of(&provider, &overview, Some((described, &navigation()))).unwrap();
-        assert_pinned(
-            &card.to_document(),
-            r#"{"line":"[\"providers/hosted/acme/acme\",\"2.0.0\",7,2,null,0,\"Manages widgets.\"]","symbols":["[\"resources\",\"acme_widget\",\"providers/hosted/acme/acme\",\"1.0.0\",\"widget\"]"]}"#,
-        );
-        let metadata = card.metadata();
-        let value = |name: &str| {
-            let found = metadata.iter().find(|(known, _)| *known == name);
-            found.map(|(_, value)| value.as_str())
-        };
-        assert_eq!(value("symbols"), Some("1"));
-        assert_eq!(ListedCard::from_metadata(value), Some(card.listed()));
-        assert_eq!(
-            Card::from_document(card.to_document().as_bytes()),
-            Some(card)
-        );
+        for (package, head) in [(module(), details()), (provider, navigation())] {
+            let card = Card::of(&package, &overview, Some((described, &head))).unwrap();
+            let metadata = card.metadata();
+            let value = |name: &str| {
+                let found = metadata.iter().find(|(known, _)| *known == name);
+                found.map(|(_, value)| value.as_str())
+            };
+            let is_module = matches!(package, Package::Module(_));
+            let words = is_module.then_some("azs cidr logs;flow");
+            assert_eq!(value("words"), words);
+            assert_eq!(ListedCard::from_metadata(value), Some(card.listed()));
+            let stored = card.to_document();
+            assert_eq!(Card::from_document(stored.as_bytes()), Some(card));
+        }
     }
 
     #[test]

@@ -150,7 +150,6 @@ fn in_ascii(json: &str) -> String {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::pinned::assert_pinned;
     use proptest::prelude::*;
 
     pub(in crate::index) fn line(name: &str, published_at: u64) -> CatalogLine {
@@ -173,27 +172,6 @@ pub(super) mod tests {
             version: "1.0.0".parse().unwrap(),
             page: name.parse().ok(),
         }
-    }
-
-    #[test]
-    fn the_lines_are_pinned() {
-        let deprecated = CatalogLine {
-            state: Some(ReleaseState::Deprecated),
-            ..line("vpc", 1_700_000_000)
-        };
-        assert_pinned(
-            &deprecated.to_line(),
-            r#"["modules/acme/vpc/aws","1.2.0",1700000000,3,"deprecated",1,"A network"]"#,
-        );
-        assert_eq!(CatalogLine::parse(&deprecated.to_line()), Some(deprecated));
-        assert_pinned(
-            &symbol("widget").to_line(),
-            r#"["resources","acme_widget","providers/hosted/acme/acme","1.0.0","widget"]"#,
-        );
-        assert_eq!(
-            CatalogSymbol::parse(&symbol("widget").to_line()),
-            Some(symbol("widget"))
-        );
     }
 
     #[test]

@@ -338,15 +338,6 @@ fn is_zero(count: &u32) -> bool {
 mod tests {
     use super::*;
 
-    fn position(section: Section, after: &str, page: Option<&str>) -> Position {
-        Position {
-            section,
-            after: after.to_owned(),
-            page: page.map(str::to_owned),
-            is_incomplete: false,
-        }
-    }
-
     fn widget() -> Package {
         Package::Provider("acme/widget".parse().unwrap())
     }
@@ -377,44 +368,33 @@ mod tests {
     }
 
     #[test]
-    fn a_position_is_parsed_as_written() {
-        for position in [
-            Position::start(Section::Releases),
-            position(
-                Section::Releases,
-                "providers/hosted/acme/widget/1.0.0+b",
-                None,
-            ),
-            position(Section::Origins, "a.example.com/acme/widget", None),
-            Position::past_owner_of(&Package::Provider("acme/widget".parse().unwrap())),
-            Position::start(Section::MergedCatalog),
-            position(Section::Manifests, "team/app:sha256:00", None),
-            position(Section::Tags, "team/app:", None),
-            position(Section::Links, "", None),
-            Position::start(Section::Revocations),
-            position(Section::StagedUploads, "00.00.zip", None),
-            position(Section::ErasedArchives, "00.zip", None),
-            position(Section::Documentation, "modules/acme/vpc/aws/1.0.0", None),
-            Position::start(Section::Indices),
-            position(Section::Indices, "oci/team/app:tags", None),
-            position(Section::Indices, "oci/team/app:tags", Some("AbC=")),
-            position(Section::Indices, "somebody else's", Some("AbC=")),
-            position(Section::Indices, "somebody else's", None),
-            position(Section::Releases, "a b", None),
-            position(Section::Indices, "", Some("x")),
-            Position::inside(&widget()),
-            Position::past(&widget()),
-            Position {
-                is_incomplete: true,
-                ..position(
-                    Section::Releases,
-                    "providers/hosted/acme/widget/1.0.0",
-                    None,
-                )
-            },
+    fn a_position_is_written_as_parsed() {
+        for text in [
+            "releases/",
+            "releases/providers/hosted/acme/widget/1.0.0+b",
+            "releases/providers/hosted/acme/widget/1.0.0 incomplete",
+            "releases/a b",
+            "origins/a.example.com/acme/widget",
+            "cards/acme0",
+            "merged-catalog",
+            "oci/manifests/team/app:sha256:00",
+            "oci/tags/team/app:",
+            "oci/links/",
+            "revocations/",
+            "incoming/00.00.zip",
+            "garbage/00.zip",
+            "docs/modules/acme/vpc/aws/1.0.0",
+            "indices  ",
+            "indices x ",
+            "indices  oci/team/app:tags",
+            "indices AbC= somebody else's",
         ] {
-            assert_eq!(position.to_string().parse(), Ok(position));
+            let position: Position = text.parse().unwrap();
+            assert_eq!(position.to_string(), text);
         }
+        let page: Position = "indices AbC= somebody else's".parse().unwrap();
+        assert_eq!(page.page.as_deref(), Some("AbC="));
+        assert_eq!(page.after, "somebody else's");
         let start = Position::start(Section::Releases);
         assert_eq!("".parse(), Ok(start));
         for text in ["keys/", "releases", "indices x"] {
@@ -497,28 +477,15 @@ mod tests {
             (limits::REPAIR_OPERATIONS, 1),
             (10 * limits::REPAIR_OPERATIONS, 10),
         ] {
+            let cost = |kv_reads, kv_lists, kv_writes| StepCost {
+                kv_reads,
+                kv_lists,
+                kv_writes,
+            };
             for (cost, limit) in [
-                (
-                    StepCost {
-                        kv_reads: 100,
-                        ..StepCost::default()
-                    },
-                    REPAIR_KV_READS_A_DAY,
-                ),
-                (
-                    StepCost {
-                        kv_lists: 3,
-                        ..StepCost::default()
-                    },
-                    REPAIR_KV_LISTS_A_DAY,
-                ),
-                (
-                    StepCost {
-                        kv_writes: 7,
-                        ..StepCost::default()
-                    },
-                    REPAIR_KV_WRITES_A_DAY,
-                ),
+                (cost(100, 0, 0), REPAIR_KV_READS_A_DAY),
+                (cost(0, 3, 0), REPAIR_KV_LISTS_A_DAY),
+                (cost(0, 0, 7), REPAIR_KV_WRITES_A_DAY),
             ] {
                 let (start, mut due, mut steps) = (1_000_000, None, 0);
                 for minute in 0..10 * 1_440 {

@@ -5,8 +5,6 @@
 //! time of its publish and the key that signed it. The checks of an archive at its publish are not repeated;
 //! the check that it exists with its digest is.
 
-use std::str::FromStr;
-
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -16,11 +14,9 @@ use crate::auth::oidc::RuleDocument;
 use crate::index::digests;
 use crate::maintenance::garbage::{GarbageDocument, GarbageState};
 use crate::model::oci::Digest;
-use crate::model::package::Package;
 use crate::model::status::{
     KeyState, KeyStatus, Reason, ReleaseState, ReleaseStatus, StatusDocument,
 };
-use crate::model::version::Version;
 use crate::oci::pushed::{LinkDocument, PushedManifest, TagDocument, referrer_metadata};
 use crate::publish::release_metadata;
 use crate::storage::documentation::{DocumentationArchive, DocumentationDocument};
@@ -165,8 +161,7 @@ impl Restored {
                 Ok(Self::default())
             }
             FactKey::Status(package) => {
-                let statuses: StatusDocument = read(document)?;
-                check_statuses(package, &statuses)?;
+                read::<StatusDocument>(document)?;
                 Ok(Self {
                     change: Some(FactKey::Change(package.clone())),
                     ..Self::default()
@@ -328,39 +323,6 @@ pub fn check_referrer(
         referrer.map_err(|error| error.message().to_owned())?,
     )?;
     Ok(referrer_metadata(&parsed))
-}
-
-fn check_statuses(package: &Package, statuses: &StatusDocument) -> Result<(), String> {
-    let blocks = || {
-        statuses
-            .blocked
-            .iter()
-            .chain(statuses.blocked_versions.values())
-    };
-    if package.origin().is_none() && blocks().next().is_some() {
-        return Err("only mirrored packages can be blocked".to_owned());
-    }
-    let is_blocked = |it: &ReleaseStatus| it.state == ReleaseState::Blocked;
-    if !blocks().all(is_blocked) || statuses.versions.values().any(is_blocked) {
-        return Err("a block must have the state blocked, and no other status may".to_owned());
-    }
-    let of_package = statuses.package.as_ref().map(|it| it.state);
-    if of_package.is_some_and(|state| state != ReleaseState::Deprecated) {
-        return Err("a package can only be deprecated".to_owned());
-    }
-    let mut versions = statuses
-        .versions
-        .keys()
-        .chain(statuses.blocked_versions.keys());
-    match versions.find(|version| !is_spelled::<Version>(version)) {
-        Some(version) => Err(format!("{version:?} is not a version")),
-        None => Ok(()),
-    }
-}
-
-/// Returns whether a text is in canonical form.
-fn is_spelled<T: FromStr + ToString>(text: &str) -> bool {
-    text.parse::<T>().is_ok_and(|it| it.to_string() == text)
 }
 
 /// Parses a document. It must be written exactly as this version writes it, so that it contains nothing that

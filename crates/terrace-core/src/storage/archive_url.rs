@@ -64,6 +64,22 @@ pub struct Upload {
     pub headers: Vec<(&'static str, String)>,
 }
 
+impl Upload {
+    /// Returns the upload of an object to a bucket, with headers that the signature covers.
+    pub(crate) fn presigned(
+        presigner: &Presigner,
+        object: BytesKey,
+        headers: Vec<(&'static str, String)>,
+        now: UnixTime,
+    ) -> Self {
+        let signed = headers.iter().map(|(name, value)| (*name, value.as_str()));
+        let signed: Vec<(&str, &str)> = signed.collect();
+        let (key, lifetime) = (object.to_string(), limits::UPLOAD_LIFETIME_SECONDS);
+        let url = presigner.presign(SignedMethod::Put, &key, &signed, now, lifetime);
+        Self { url, headers }
+    }
+}
+
 /// A header that names the expected owner of a copy's source. No owner is called `none`, so with this value
 /// every copy fails; a plain PUT ignores it. Stores that do not check whether all headers are signed would
 /// otherwise accept an additional `x-amz-copy-source` header, and copy any object of the bucket to the target
@@ -181,14 +197,7 @@ impl ArchiveUrls {
                     headers.push(("x-amz-checksum-sha256", digest.to_base64()));
                 }
                 headers.push((NO_COPY, "none".to_owned()));
-                let signed: Vec<(&str, &str)> = headers
-                    .iter()
-                    .map(|(name, value)| (*name, value.as_str()))
-                    .collect();
-                let key = object.to_string();
-                let lifetime = limits::UPLOAD_LIFETIME_SECONDS;
-                let url = presigner.presign(SignedMethod::Put, &key, &signed, now, lifetime);
-                Upload { url, headers }
+                Upload::presigned(presigner, object, headers, now)
             }
             (ArchiveSigner::Worker(signer), None) => {
                 let expires = now.plus(limits::UPLOAD_LIFETIME_SECONDS);

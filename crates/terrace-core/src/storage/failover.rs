@@ -3,7 +3,7 @@
 //! The state is a fact with an index, like revocations: isolates read the index. There is one difference. While R2 takes no
 //! writes, the fact cannot change, so a change is written to the index first, and counts. The fact follows when R2 answers
 //! again. Of two states, the one with the later [`since`](FailoverDocument::since) counts.
-//! `FAILOVER_SECONDS` and [`LIST_CACHE_SECONDS`](crate::limits::LIST_CACHE_SECONDS) together are the maximum time for which an isolate may
+//! `REVOCATIONS_SECONDS` and [`LIST_CACHE_SECONDS`](crate::limits::LIST_CACHE_SECONDS) together are the maximum time for which an isolate may
 //! still sign URLs of the other bucket.
 
 use std::fmt;

@@ -4,7 +4,6 @@
 //! interchangeable.
 
 use crate::http::guard::Guard;
-use crate::limits;
 use crate::limits::UPLOAD_LIFETIME_SECONDS;
 use crate::model::oci::Digest;
 use crate::storage::archive_url::{ArchiveSigner, ArchiveUrls, Upload};
@@ -80,16 +79,7 @@ impl FallbackBucket {
         if let Digest::Sha256(digest) = object.digest() {
             headers.push(("x-amz-checksum-sha256", digest.to_base64()));
         }
-        let signed: Vec<(&str, &str)> = headers
-            .iter()
-            .map(|(name, value)| (*name, value.as_str()))
-            .collect();
-        let lifetime = limits::UPLOAD_LIFETIME_SECONDS;
-        let key = object.to_string();
-        let url = self
-            .presigner
-            .presign(SignedMethod::Put, &key, &signed, now, lifetime);
-        Upload { url, headers }
+        Upload::presigned(&self.presigner, object, headers, now)
     }
 
     /// Returns the URL of a page of the listing of all keys that begin with `prefix`, after the key `after`.

@@ -34,8 +34,6 @@ pub struct Writer {
     pub version: Version,
     /// The oldest version that may write to the same registry.
     pub oldest: Version,
-    /// The oldest version that may write once something was erased: it must understand tombstones.
-    pub oldest_with_tombstones: Version,
 }
 
 /// The running version, and the oldest one that understands every document that it writes. The first is also
@@ -43,7 +41,6 @@ pub struct Writer {
 static CURRENT: LazyLock<Writer> = LazyLock::new(|| Writer {
     version: Version::new(0, 1, 0),
     oldest: Version::new(0, 1, 0),
-    oldest_with_tombstones: Version::new(0, 1, 0),
 });
 
 /// The decision whether a writer may change the stored documents.
@@ -90,15 +87,6 @@ impl Writer {
         }
     }
 
-    /// Returns the document that a registry needs before its first tombstone.
-    pub fn before_tombstones(&self) -> FormatDocument {
-        let oldest = (&self.oldest).max(&self.oldest_with_tombstones);
-        FormatDocument {
-            oldest_writer: oldest.clone(),
-            raised_at: None,
-        }
-    }
-
     /// Returns the error for a change that needs a newer version than this.
     pub fn refusal(&self, oldest: &Version) -> Problem {
         let version = &self.version;
@@ -137,27 +125,7 @@ mod tests {
         Writer {
             version: "1.3.0".parse().unwrap(),
             oldest: "1.2.0".parse().unwrap(),
-            oldest_with_tombstones: "1.2.5".parse().unwrap(),
         }
-    }
-
-    #[test]
-    fn an_erasure_raises_the_oldest_writer_and_an_older_version_is_refused_then() {
-        let stored = document("1.2.0", None);
-        let raised = stored.raised_to(&writer().before_tombstones(), NOW);
-        let raised = raised.unwrap();
-        assert_eq!(raised, document("1.2.5", Some(NOW)));
-        assert_eq!(raised.raised_to(&writer().before_tombstones(), NOW), None);
-        let mut older = writer();
-        older.version = "1.2.4".parse().unwrap();
-        let refused = WriteDecision::Refused("1.2.5".parse().unwrap());
-        assert_eq!(older.decide(Some(&raised), NOW), refused);
-        let wait = writer().decide(Some(&raised), NOW.plus(1));
-        assert_eq!(wait, WriteDecision::Wait(59));
-        // A version whose other documents need a newer writer never lowers it.
-        let mut newer = writer();
-        newer.oldest = "1.3.0".parse().unwrap();
-        assert_eq!(newer.before_tombstones(), document("1.3.0", None));
     }
 
     #[test]
@@ -165,7 +133,6 @@ mod tests {
         let version = &Writer::current().version;
         assert_eq!(version.to_string(), env!("CARGO_PKG_VERSION"));
         assert!(Writer::current().oldest <= *version);
-        assert!(Writer::current().oldest_with_tombstones <= *version);
     }
 
     #[test]

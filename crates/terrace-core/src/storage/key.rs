@@ -265,18 +265,6 @@ impl IndexKey {
             Self::MergedCatalog(part) => Self::MergedCatalog(part),
         }
     }
-
-    /// Returns whether only people read the index, and no client needs it to install anything.
-    pub fn is_for_people(&self) -> bool {
-        matches!(
-            self,
-            Self::Overview(_)
-                | Self::About(..)
-                | Self::Catalog(_)
-                | Self::Symbols(_)
-                | Self::MergedCatalog(_)
-        )
-    }
 }
 
 impl PushedIndex {

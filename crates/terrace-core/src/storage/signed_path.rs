@@ -206,69 +206,31 @@ mod tests {
         SignedPath::parse(next(), next(), next()).unwrap()
     }
 
-    fn check(
-        path: &SignedPath,
-        method: SignedMethod,
-        size: u64,
-        now: UnixTime,
-    ) -> Result<(), SignedPathError> {
-        PathSigner::new(&Secret::new("s")).check(path, method, size, now)
-    }
-
     #[test]
     fn a_path_is_valid_for_its_object_method_and_time_only() {
+        use SignedMethod::{Get, Put};
         let signer = PathSigner::new(&Secret::new("s"));
-        let path = read(&signer.download(archive(b"a"), NOW.plus(10)));
-        assert_eq!(check(&path, SignedMethod::Get, 0, NOW), Ok(()));
-        assert_eq!(check(&path, SignedMethod::Get, 0, NOW.plus(10)), Ok(()));
-        assert_eq!(
-            check(&path, SignedMethod::Get, 0, NOW.plus(11)),
-            Err(SignedPathError::Expired)
-        );
-        assert_eq!(
-            check(&path, SignedMethod::Put, 0, NOW),
-            Err(SignedPathError::Signature)
-        );
-        let other = SignedPath {
-            object: archive(b"b").into(),
-            ..path
-        };
-        assert_eq!(
-            check(&other, SignedMethod::Get, 0, NOW),
-            Err(SignedPathError::Signature)
-        );
-        let later = SignedPath {
-            expires: NOW.plus(99),
-            ..path
-        };
-        assert_eq!(
-            check(&later, SignedMethod::Get, 0, NOW),
-            Err(SignedPathError::Signature)
-        );
-    }
-
-    #[test]
-    fn an_upload_path_is_bound_to_the_size() {
-        let signer = PathSigner::new(&Secret::new("s"));
-        let path = read(&signer.upload(archive(b"a"), 1, NOW));
-        assert_eq!(check(&path, SignedMethod::Put, 1, NOW), Ok(()));
-        assert_eq!(
-            check(&path, SignedMethod::Put, 2, NOW),
-            Err(SignedPathError::Signature)
-        );
-        assert_eq!(
-            check(&path, SignedMethod::Get, 1, NOW),
-            Err(SignedPathError::Signature)
-        );
-    }
-
-    #[test]
-    fn a_path_signed_with_another_secret_is_rejected() {
-        let path = read(&PathSigner::new(&Secret::new("t")).download(archive(b"a"), NOW));
-        assert_eq!(
-            check(&path, SignedMethod::Get, 0, NOW),
-            Err(SignedPathError::Signature)
-        );
+        let get = read(&signer.download(archive(b"a"), NOW.plus(10)));
+        let put = read(&signer.upload(archive(b"a"), 1, NOW));
+        let foreign = PathSigner::new(&Secret::new("t")).download(archive(b"a"), NOW);
+        let object = archive(b"b").into();
+        let expires = NOW.plus(99);
+        let unsigned = Err(SignedPathError::Signature);
+        for (path, method, size, seconds, expected) in [
+            (get, Get, 0, 0, Ok(())),
+            (get, Get, 0, 10, Ok(())),
+            (get, Get, 0, 11, Err(SignedPathError::Expired)),
+            (get, Put, 0, 0, unsigned),
+            (SignedPath { object, ..get }, Get, 0, 0, unsigned),
+            (SignedPath { expires, ..get }, Get, 0, 0, unsigned),
+            (put, Put, 1, 0, Ok(())),
+            (put, Put, 2, 0, unsigned),
+            (put, Get, 1, 0, unsigned),
+            (read(&foreign), Get, 0, 0, unsigned),
+        ] {
+            let checked = signer.check(&path, method, size, NOW.plus(seconds));
+            assert_eq!(checked, expected, "{path:?} {method:?} {size} {seconds}");
+        }
     }
 
     #[test]

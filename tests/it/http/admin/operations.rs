@@ -73,7 +73,7 @@ fn an_invalid_request_is_rejected_with_the_value() {
     for (query, told) in [
         ("facts?prefix=keys/&after=releases/x", "\"releases/x\""),
         ("archives?after=keys/acme", "\"keys/acme\""),
-        ("archives?urls=yes", "\"yes\""),
+        ("archives?urls=yes", "yes"),
         ("archives?limit=-1", "limit"),
         ("audit?after=-1", "-1"),
         ("audit?since=yesterday", "yesterday"),

@@ -3,7 +3,7 @@
 use terrace_core::maintenance::audit::{AuditChain, AuditEntry, AuditError};
 
 use crate::support::everything::fill;
-use crate::support::faults::{Failure, Operations, When, at_each_write};
+use crate::support::faults::{Failure, Operations, When};
 use crate::support::people::{People, exchanged};
 use crate::support::pushed::{MANIFEST, Pushed};
 use crate::support::registry::{Sent, TOKEN};
@@ -136,22 +136,6 @@ fn no_log_and_no_document_contains_a_secret() {
             "{key}"
         );
     }
-}
-
-#[test]
-fn an_entry_that_cannot_be_written_is_written_by_a_retry() {
-    at_each_write(5, |at, when| {
-        let (memory, registry) = Registry::with_memory(&[]);
-        let (id, _) = create(&registry, &["read"], None);
-        let fault = memory.fail(Operations::Writes, at, when, Failure::Error);
-        let first = revoke(&registry, &id).status;
-        let was_hit = fault.lift();
-        revoke(&registry, &id).expect(200);
-        let entries = walk(&texts(&registry)).unwrap();
-        assert!(entries.len() >= 2, "{when:?} {at}");
-        assert!(was_hit || first == 200, "{first}");
-        was_hit
-    });
 }
 
 #[test]

@@ -10,7 +10,7 @@ use terrace_core::storage::documentation::DOCUMENTATION_REMOVAL_SECONDS;
 use crate::support::chain;
 use crate::support::documentation::Documentation;
 use crate::support::documented::document_provider;
-use crate::support::faults::{Break, is_for_people, is_of_description};
+use crate::support::faults::{Break, is_of_catalog};
 use crate::support::fixtures::{Signer, add_key, sha256, upload};
 use crate::support::memory::Memory;
 use crate::support::pushed::{Pushed, PushedProvider};
@@ -175,27 +175,13 @@ impl Whole {
             Break::Before if is("R2 get audit") && scene.publishes() => {
                 assert_eq!(status, Some(self.status), "{what}: it is read again");
             }
-            // Some of these operations make the change, and others follow from it.
-            Break::Before | Break::After
-                if scene.sent.target.ends_with("/documentation")
-                    && is_of_description(&self.operations[at])
-                    || scene.sent.target.ends_with("/erasures")
-                        && is_for_people(&self.operations[at]) =>
-            {
-                let is_either = status == Some(self.status) || status == Some(503);
-                assert!(is_either, "{what}: {status:?}");
-            }
-            Break::Before | Break::After if is_for_people(&self.operations[at]) => {
-                assert_eq!(status, Some(self.status), "{what}: it is written later");
-            }
-            Break::Outage if is_for_people(&self.operations[at]) && self.is_answered(at) => {
+            _ if is_of_catalog(&self.operations[at]) && self.is_answered(at) => {
                 assert_eq!(status, Some(self.status), "{what}");
             }
-            Break::Busy if is("R2 delete garbage/") || is("R2 delete docs/") => {
+            Break::Busy
+                if is("R2 delete garbage/") || is("R2 delete docs/") || is("R2 delete cards/") =>
+            {
                 assert_eq!(status, Some(self.status), "{what}: this is retried");
-            }
-            Break::Busy if is("R2 delete cards/") => {
-                assert_eq!(status, Some(self.status), "{what}: it is completed later");
             }
             // The texts of a provider are stored whole.
             Break::Busy

@@ -224,24 +224,6 @@ fn stored_bytes_are_hashed_again_and_mismatches_are_reported() {
 }
 
 #[test]
-fn wrong_bytes_are_requested_again() {
-    let (memory, registry) = Registry::with_memory(&[]);
-    let fixture = ProviderFixture::of("acme", "widget", "1.0.0");
-    fixture.publish(&registry);
-    let key = memory
-        .keys()
-        .into_iter()
-        .find(|key| key.ends_with(".sig"))
-        .unwrap();
-    let bytes = memory.object_bytes(&key);
-    memory.put_object(&key, b"rot");
-    let one = json!({ "archives": [{ "key": key, "size": bytes.len() }] });
-    let asked = post(&registry, "/admin/v1/archives", &one).found();
-    send_upload(&registry, &asked["missing"][0], &bytes).expect(201);
-    assert_eq!(memory.object_bytes(&key), bytes);
-}
-
-#[test]
 fn the_audit_log_is_listed_and_never_restored_into_another_registry() {
     let (here, there) = (Memory::new(), Memory::new());
     let (from, to) = (
@@ -293,49 +275,6 @@ fn a_revoked_token_is_revoked_in_a_copy_before_its_indices_are_built() {
     again
         .get("/v1/providers/acme/widget/1.2.0/download/linux/amd64")
         .expect(410);
-}
-
-#[test]
-fn invalid_statuses_in_a_copy_are_refused() {
-    let registry = Registry::in_memory(&Memory::new(), &[]);
-    let said = r#"{"state":"revoked","reason":"x","at":1,"by":"root"}"#;
-    let key = "statuses/modules/acme/vpc/aws";
-    for (document, reason) in [
-        (format!(r#"{{"package":{said}}}"#), "only be deprecated"),
-        (
-            format!(r#"{{"versions":{{"1.0":{said}}}}}"#),
-            "is not a version",
-        ),
-        (
-            format!(r#"{{"versions": {{"1.0.0":{said}}}}}"#),
-            "its encoding differs",
-        ),
-        (
-            r#"{"versions":{"1.0.0":{"state":"lost","reason":"x","at":1,"by":"root"}}}"#.to_owned(),
-            "not a valid state",
-        ),
-        (
-            r#"{"versions":{"1.0.0":{"state":"revoked","reason":"a\u001b","at":1,"by":"root"}}}"#
-                .to_owned(),
-            "one line",
-        ),
-    ] {
-        let fact = json!({ "key": key, "document": document });
-        let refused = restore(&registry, &[fact])["refused"][0].clone();
-        let told = refused["reason"].as_str().unwrap_or_default();
-        assert!(told.contains(reason), "{document}: {refused}");
-    }
-    let keys =
-        r#"{"keys":[],"statements":{"x":{"state":"revoked","reason":"x","at":1,"by":"root"}}}"#;
-    let fact = json!({ "key": "keys/acme", "document": keys });
-    let refused = restore(&registry, &[fact])["refused"][0].clone();
-    assert!(
-        refused["reason"]
-            .as_str()
-            .unwrap()
-            .contains("\"x\" is not a key ID"),
-        "{refused}"
-    );
 }
 
 #[test]
@@ -415,25 +354,6 @@ fn a_block_in_a_copy_takes_effect_although_the_target_has_other_blocks() {
     assert_eq!(statuses(other)["blocked"]["state"], "blocked");
     let blocked = statuses(&address)["blocked_versions"].clone();
     assert_eq!(blocked.as_object().unwrap().len(), 2, "{blocked}");
-}
-
-#[test]
-fn a_block_of_a_hosted_package_is_not_restored() {
-    let (_, registry) = Registry::with_memory(&[]);
-    let block = r#"{"blocked":{"state":"blocked","reason":"x","at":1,"by":"root"}}"#;
-    let revoked = block.replace("blocked\",\"reason", "revoked\",\"reason");
-    for (key, document) in [
-        ("statuses/providers/hosted/acme/widget", block),
-        (
-            "statuses/providers/registry.example.com/acme/widget",
-            &revoked,
-        ),
-    ] {
-        let body = json!({ "facts": [{ "key": key, "document": document }] });
-        let restored = registry.put("/admin/v1/facts", &body);
-        let restored = restored.found();
-        assert_eq!(restored["refused"][0]["key"], key, "{restored}");
-    }
 }
 
 #[test]

@@ -7,7 +7,6 @@ use terrace_core::storage::format::FORMAT_SECONDS;
 use crate::native::access::paths;
 use crate::support::memory::Memory;
 use crate::support::registry::{Sent, TOKEN};
-use crate::support::tokens::post;
 use crate::support::{ModuleFixture, Registry};
 
 /// A document that allows changes only to newer versions than this one.
@@ -132,22 +131,6 @@ fn a_copy_of_a_newer_version_is_not_imported() {
 }
 
 #[test]
-fn a_copy_of_an_older_version_lowers_nothing() {
-    let (memory, registry) = Registry::with_memory(&[]);
-    let older = r#"{"oldest_writer":"0.0.1"}"#;
-    for (document, outcome) in [(older, "unchanged"), ("{}", "refused")] {
-        let facts = json!({ "facts": [{ "key": "format", "document": document }] }).to_string();
-        let restored = registry.admin("PUT", "/admin/v1/facts", Some(facts.as_bytes()));
-        let restored = restored.found();
-        assert_eq!(restored[outcome].as_array().unwrap().len(), 1, "{restored}");
-    }
-    assert_eq!(
-        memory.object_bytes("format"),
-        br#"{"oldest_writer":"0.1.0"}"#
-    );
-}
-
-#[test]
 fn a_version_that_raises_the_format_waits_a_minute_before_it_writes() {
     let memory = Memory::new();
     memory.put_object("format", br#"{"oldest_writer":"0.0.1"}"#);
@@ -164,29 +147,4 @@ fn a_version_that_raises_the_format_waits_a_minute_before_it_writes() {
     assert_eq!(memory.object_bytes("format"), raised.as_bytes());
     memory.advance(FORMAT_SECONDS);
     module.publish(&registry);
-}
-
-#[test]
-fn an_erasure_reads_the_format_even_if_the_isolate_remembers_it() {
-    let (memory, registry) = Registry::with_memory(&[]);
-    let module = ModuleFixture::of("acme", "1.0.0");
-    module.publish(&registry);
-    let erasure =
-        json!({ "package": "acme/vpc/aws", "version": "1.0.0", "reason": "a leaked key" });
-    let erase = || post(&registry, "/admin/v1/erasures", &erasure);
-    let release = || memory.object_bytes("releases/modules/acme/vpc/aws/1.0.0");
-    let before = release();
-    // Another isolate has raised it since.
-    memory.put_object("format", NEWER.as_bytes());
-    erase().refuses(409, MESSAGE);
-    let raised = format!(
-        r#"{{"oldest_writer":"0.1.0","raised_at":{}}}"#,
-        1_800_000_000
-    );
-    memory.put_object("format", raised.as_bytes());
-    erase().expect(503);
-    assert_eq!(release(), before);
-    memory.advance(FORMAT_SECONDS);
-    erase().expect(200);
-    assert_ne!(release(), before);
 }

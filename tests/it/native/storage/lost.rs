@@ -6,6 +6,7 @@ use crate::support::fixtures::zip_of;
 use crate::support::memory::Memory;
 use crate::support::mirrored::MirrorFixture;
 use crate::support::reindexed::{Reindexed, reindex, reindex_with};
+use crate::support::released::Released;
 use crate::support::statuses::{set_status, status_of};
 use crate::support::tokens::post;
 use crate::support::{ModuleFixture, ProviderFixture, Registry, Response};
@@ -35,48 +36,49 @@ fn assert_refused_as_lost(response: Response, flag: &str) {
 }
 
 #[test]
-fn a_module_version_whose_release_is_lost_accepts_only_the_same_bytes() {
-    let (memory, registry, published) = lost_module();
-    assert_refused_as_lost(
-        module("evil").put(&registry),
-        "--accept-loss acme/vpc/aws@1.0.0",
-    );
-    assert!(!memory.keys().contains(&MODULE.to_owned()));
-    published.put(&registry).expect(201);
-    assert!(memory.keys().contains(&MODULE.to_owned()));
-    module("evil")
-        .put(&registry)
-        .refuses(409, "already published");
-}
-
-#[test]
-fn a_provider_version_whose_release_is_lost_accepts_only_the_same_bytes() {
-    let (memory, registry) = Registry::with_memory(&[]);
-    let published = ProviderFixture::of("acme", "widget", "1.0.0");
-    published.publish(&registry);
-    memory.remove_object("releases/providers/hosted/acme/widget/1.0.0");
-    let other = published
-        .clone()
-        .with_files(&[("terraform-provider-widget_v1.0.0", b"other bytes")]);
-    assert_refused_as_lost(other.put(&registry), "--accept-loss acme/widget@1.0.0");
-    published.put(&registry).expect(201);
-}
-
-#[test]
-fn a_mirrored_version_whose_release_is_lost_accepts_only_the_same_bytes() {
-    let (memory, registry) = Registry::with_memory(&[]);
-    let origin = ProviderFixture::of("acme", "widget", "1.0.0");
-    let published = MirrorFixture::of(origin.clone());
-    published.publish(&registry);
-    memory.remove_object("releases/providers/registry.example.com/acme/widget/1.0.0");
-    let other = origin.with_files(&[("terraform-provider-widget_v1.0.0", b"other bytes")]);
-    assert_refused_as_lost(
-        MirrorFixture::of(other).put(&registry),
-        "--accept-loss registry.example.com/acme/widget@1.0.0",
-    );
-    // A subset of its platforms does not contradict the index.
-    published.clone().only("amd64").put(&registry).expect(201);
-    published.put(&registry).expect(201);
+fn a_version_whose_release_is_lost_accepts_only_the_same_bytes() {
+    let other = &[(
+        "terraform-provider-widget_v1.0.0",
+        b"other bytes".as_slice(),
+    )];
+    let provider = ProviderFixture::of("acme", "widget", "1.0.0");
+    let evil = provider.clone().with_files(other);
+    for (published, other, release, address) in [
+        (
+            Released::Module(module("hello")),
+            Released::Module(module("evil")),
+            MODULE,
+            "acme/vpc/aws",
+        ),
+        (
+            Released::Provider(provider.clone()),
+            Released::Provider(evil.clone()),
+            "releases/providers/hosted/acme/widget/1.0.0",
+            "acme/widget",
+        ),
+        (
+            Released::Mirrored(MirrorFixture::of(provider)),
+            Released::Mirrored(MirrorFixture::of(evil)),
+            "releases/providers/registry.example.com/acme/widget/1.0.0",
+            "registry.example.com/acme/widget",
+        ),
+    ] {
+        let (memory, registry) = Registry::with_memory(&[]);
+        let put = |it: &Released| registry.send(&it.request(&registry));
+        published.prepare(&registry);
+        published.store_archives(&memory);
+        other.store_archives(&memory);
+        put(&published).expect(201);
+        memory.remove_object(release);
+        let flag = format!("--accept-loss {address}@1.0.0");
+        assert_refused_as_lost(put(&other), &flag);
+        assert!(!memory.keys().contains(&release.to_owned()));
+        if let Released::Mirrored(it) = &published {
+            // A subset of its platforms does not contradict the index.
+            it.clone().only("amd64").put(&registry).expect(201);
+        }
+        put(&published).expect(201);
+    }
 }
 
 /// The request includes the old platform; the new index would have no digest of the other one.

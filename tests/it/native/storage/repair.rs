@@ -14,7 +14,6 @@ use crate::support::everything::{fill, publish_and_push};
 use crate::support::faults::{Break, Failure, Operations, When};
 use crate::support::fixtures::Signer;
 use crate::support::memory::Memory;
-use crate::support::pushed::Pushed;
 use crate::support::registry::Registry;
 use crate::support::reindexed::{reindex, reindex_with};
 use crate::support::statuses::set_status;
@@ -64,20 +63,6 @@ fn an_empty_namespace_gets_the_same_indices_byte_for_byte() {
     assert_eq!(documents(&memory), whole);
     assert_eq!(told.failed, [""; 0]);
     assert_eq!(full().rewritten, [""; 0], "every index is correct");
-}
-
-#[test]
-fn small_steps_have_the_same_result_as_large_ones() {
-    let (memory, registry) = filled(&[]);
-    reindex(&registry);
-    let whole = documents(&memory);
-    memory.lose_indices();
-    memory.index_page(3);
-    let small = Registry::in_memory(&memory, &FEW);
-    let told = reindex(&small);
-    assert_eq!(documents(&memory), whole);
-    assert_eq!(told.failed, [""; 0]);
-    assert!(told.steps > 3, "{}", told.steps);
 }
 
 #[test]
@@ -157,23 +142,6 @@ fn only_the_versions_of_a_package_with_another_list_are_visited() {
     assert_eq!(repaired, whole);
     reindex_with(&registry, json!({ "full": true }));
     assert_eq!(documents(&memory), whole);
-}
-
-/// A list that an older version of Terrace did not write says nothing about the versions.
-#[test]
-fn a_missing_list_besides_the_first_is_written_alone() {
-    let (memory, registry) = filled(&[("TERRACE_REPAIR_OPERATIONS", "800")]);
-    reindex(&registry);
-    let whole = documents(&memory);
-    memory.lose_index("providers/hosted/acme/widget/mirror");
-    memory.forget_operations();
-    let told = reindex(&registry);
-    assert_eq!(told.rewritten, ["providers/hosted/acme/widget/tags"]);
-    assert_eq!(documents(&memory), whole);
-    let operations = memory.operations();
-    let hosted = "R2 get releases/providers/hosted/";
-    let read = operations.iter().filter(|it| it.starts_with(hosted));
-    assert_eq!(read.count(), 0);
 }
 
 /// The revocation broke off after its fact, and the publish of another version has written the lists since.
@@ -580,44 +548,6 @@ fn a_complete_walk_rests_before_the_next() {
     assert!(ran(&memory));
 }
 
-/// Older versions had a single walk, which ended with the indices.
-#[test]
-fn a_walk_continues_from_any_position() {
-    for next in [
-        "releases/providers/hosted/acme/widget/1.0.0+b",
-        "releases/modules/acme/vpc/aws/",
-        "releases/modules/acme/vpc/aws",
-        "oci/tags/team/tools:1.0",
-    ] {
-        let (memory, registry) = filled(&[("TERRACE_REPAIR_OPERATIONS", "800")]);
-        run_repair_steps(&memory, &registry);
-        let whole = documents(&memory);
-        for key in whole
-            .keys()
-            .filter(|key| key.ends_with("/tags") || key.ends_with("/mirror"))
-        {
-            memory.lose_index(key);
-        }
-        let cursor = json!({ "next": next }).to_string();
-        memory.put_object("repair/cursor", cursor.as_bytes());
-        run_repair_steps(&memory, &registry);
-        run_repair_steps(&memory, &registry);
-        assert!(documents(&memory) == whole, "{next}");
-        assert!(!memory.log().join("\n").contains("is invalid"), "{next}");
-    }
-}
-
-#[test]
-fn a_step_with_an_invalid_position_starts_from_the_beginning() {
-    let (memory, registry) = filled(&[]);
-    memory.put_object("repair/cursor", br#"{"next":"nowhere"}"#);
-    registry.run_repair_step();
-    let log = memory.log().join("\n");
-    let told = "repair: the stored position \"nowhere\" is invalid: it must be the `next` of an earlier step; \
-                starting again from the beginning";
-    assert!(log.contains(told), "{log}");
-}
-
 #[test]
 fn the_periodic_repair_can_be_switched_off() {
     let (memory, _) = filled(&[]);
@@ -705,60 +635,6 @@ fn an_index_is_not_removed_if_its_fact_is_written_after_the_listing() {
 }
 
 #[test]
-fn more_than_one_batch_of_indices_is_removed() {
-    let (memory, registry) = filled(&[]);
-    reindex(&registry);
-    let whole = documents(&memory);
-    for patch in 0..50 {
-        memory.put_index(
-            &format!("providers/hosted/acme/widget/version/9.0.{patch}"),
-            "{}",
-        );
-    }
-    let told = reindex(&registry);
-    assert_eq!(told.removed.len(), 50, "{told:?}");
-    assert_eq!(documents(&memory), whole);
-}
-
-#[test]
-fn a_leftover_index_of_a_deleted_tag_is_removed_by_a_repair() {
-    let (memory, registry) = Registry::with_memory(&[]);
-    let pushed = Pushed::of(&registry, "team/app");
-    pushed.artifact("latest", b"a layer", json!({}));
-    let stale = memory.index("oci/team/app:tag:latest");
-    pushed.send("DELETE", "manifests/latest").expect(202);
-    memory.restore_index("oci/team/app:tag:latest", stale);
-    pushed.get("manifests/latest").expect(200);
-    reindex(&registry);
-    pushed.get("manifests/latest").expect(404);
-}
-
-/// If objects do not name the key that signed them, it is read from each release.
-#[test]
-fn a_step_counts_the_reads_of_signing_keys() {
-    const VERSIONS: usize = 30;
-    const BUDGET: usize = 40;
-    let memory = Memory::new();
-    let budget = BUDGET.to_string();
-    let registry = Registry::in_memory(&memory, &[("TERRACE_REPAIR_OPERATIONS", &budget)]);
-    for patch in 0..VERSIONS {
-        ProviderFixture::of("acme", "widget", &format!("1.0.{patch}")).publish(&registry);
-    }
-    set_status(
-        &registry,
-        "/admin/v1/providers/acme/widget/1.0.0/status",
-        "revoked",
-    )
-    .expect(200);
-    memory.lose_metadata();
-    memory.forget_operations();
-    post(&registry, "/admin/v1/reindex", &json!({})).expect(200);
-    let operations = memory.operations().len();
-    // A step completes the package that it has begun within its budget, whatever that costs.
-    assert!(operations <= BUDGET + VERSIONS + 10, "{operations}");
-}
-
-#[test]
 fn a_status_that_failed_before_its_indices_is_completed_by_a_reindex() {
     let version = "/admin/v1/providers/acme/widget/1.0.0+b/status";
     let pushed = "/admin/v1/mirror/registry.opentofu.org/acme/widget/1.2.0/status";
@@ -808,19 +684,6 @@ fn a_version_revoked_during_a_repair_is_not_restored() {
     registry
         .get("/v1/modules/acme/vpc/aws/1.0.0/download")
         .expect(410);
-}
-
-/// A foreign key in the namespace can have any name, even that of a cursor with a leading space.
-#[test]
-fn an_unknown_key_does_not_stop_a_walk() {
-    let (memory, registry) = filled(&[("TERRACE_REPAIR_OPERATIONS", "40")]);
-    memory.index_page(1);
-    for key in ["aa foreign key", "ab", "somebody else's", " "] {
-        memory.put_index(key, "{}");
-    }
-    let before = documents(&memory);
-    reindex(&registry);
-    assert_eq!(documents(&memory), before);
 }
 
 #[test]

@@ -45,14 +45,11 @@ pub(crate) async fn is_current<P: Host>(
     package: &Package,
     overview: &Overview,
 ) -> Result<bool, Failure> {
-    let stored = ctx
-        .host
-        .facts()
-        .get(&FactKey::Card(package.clone()))
-        .await?;
-    let expected = expected(ctx, package, overview).await?;
-    let expected = expected.map(|card| card.to_document().into_bytes());
-    Ok(stored.map(|fact| fact.bytes) == expected)
+    let prepared = prepare(ctx, package, overview).await?;
+    let expected = prepared
+        .expected
+        .map(|card| card.to_document().into_bytes());
+    Ok(prepared.stored == expected)
 }
 
 /// The card of a package as it is stored, and as it should be.
@@ -80,8 +77,7 @@ pub(crate) async fn prepare<P: Host>(
 }
 
 /// Writes the card of a package, unless it is stored already. It must be called within a loop that ends when the package
-/// does not change any more: until then, a card may be overwritten by an older one. It does not wait while the key is
-/// rate limited, because a publish may call it.
+/// does not change any more: until then, a card may be overwritten by an older one.
 pub(crate) async fn write<P: Host>(
     ctx: &Context<'_, P>,
     package: &Package,

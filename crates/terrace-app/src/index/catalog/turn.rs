@@ -109,15 +109,6 @@ mod tests {
 
     const NOW: UnixTime = UnixTime(1_800_000_000);
 
-    /// Workers of before and after a deployment must honour each other's turns.
-    #[test]
-    fn a_turn_is_pinned() {
-        let turn = Turn::after(None, NOW, true).unwrap();
-        assert_eq!(turn.to_string(), "1800000030 1800000180");
-        assert_eq!(Turn::parse(turn.to_string().as_bytes()), Some(turn));
-        assert_eq!(Turn::parse(b"1800000030"), None);
-    }
-
     #[test]
     fn five_turns_follow_each_other_and_one_more_each_three_minutes() {
         let mut last = None;

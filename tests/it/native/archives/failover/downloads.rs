@@ -4,7 +4,7 @@ use super::{MINUTE, Two};
 use crate::support::ModuleFixture;
 use crate::support::memory::second_bucket::COPIES;
 use crate::support::registry::{S3, Sent};
-use terrace_app::cache::FAILOVER_SECONDS;
+use terrace_app::cache::REVOCATIONS_SECONDS;
 
 #[test]
 fn downloads_come_from_the_second_bucket_within_a_minute_of_the_change() {
@@ -29,7 +29,7 @@ fn an_isolate_that_signed_before_follows_the_change_when_its_cache_ends() {
     two.location();
     let elsewhere = two.at(0);
     elsewhere.switch("fallback").expect(200);
-    two.memory.advance(FAILOVER_SECONDS);
+    two.memory.advance(REVOCATIONS_SECONDS);
     assert!(two.location().starts_with(COPIES));
 }
 
