@@ -1,7 +1,7 @@
 // `npm run acceptance -- URL`: tests a deployed registry over the network, because simulators of the platform cannot show
 // everything: the minute that KV needs, one write of a key a second, many isolates, the cache at the edge, presigned URLs that refuse
-// other bytes, limits of CPU and memory, and what is in front of the Worker. It publishes into namespaces of its own, and the published versions stay. docs/deploying.md describes it.
-import { readFile } from "node:fs/promises";
+// other bytes, limits of CPU and memory, and what is in front of the Worker. It publishes into namespaces of its own, and the
+// published versions stay. docs/deploying.md describes it.
 import { createInterface } from "node:readline/promises";
 import { parseArgs } from "node:util";
 
@@ -12,19 +12,11 @@ import { cargoTests, nodeTests, Tally, testFiles } from "./lib/tests.mjs";
 
 const USAGE = "usage: TERRACE_TOKEN=… npm run acceptance -- URL [--yes] [--only http|clients] [--worker NAME]";
 
-const PARTS = ["http", "clients"];
-
 /** The tests over HTTP that send other hostnames. */
 const OF_OTHER_HOSTS = "http::pages::hosts";
 
-/**
- * The cost of each part: of the HTTP tests by one run against `terrace serve`, counted from its request log and its directory; of the
- * clients by one with `terraform` at a port, to which `tofu` and the network mirror at port 443 are added. docs/deploying.md rounds them.
- */
-const COSTS = {
-  http: { versions: 175, megabytes: 9, requests: 3_700, r2: 13_100, kv: 3_900 },
-  clients: { versions: 7, megabytes: 25, requests: 150, r2: 400, kv: 250 },
-};
+/** The number of versions that each part publishes, rounded up. docs/deploying.md states what they cost. */
+const VERSIONS = { http: 175, clients: 7 };
 
 /** The time of an answer to the first requests, whose server may be no registry. */
 const INSPECTED_MS = 30_000;
@@ -73,22 +65,17 @@ function parse(args) {
   const isOrigin = ["http:", "https:"].includes(protocol) && pathname === "/" && !hash;
   if (!isOrigin) throw new Error(`${printable(text)} is not the URL of a registry, such as https://registry.example.com`);
   if (protocol === "http:" && !LOOPBACK.includes(hostname)) throw new Error(`${origin} would get the admin token without TLS: write https://`);
-  if (values.only !== undefined && !PARTS.includes(values.only)) throw new Error(`--only ${printable(values.only) || '""'}: the parts are ${PARTS.join(" and ")}`);
+  if (values.only !== undefined && !Object.hasOwn(VERSIONS, values.only)) throw new Error(`--only ${printable(values.only) || '""'}: the parts are http and clients`);
   const token = process.env.TERRACE_TOKEN;
   if (!token) throw new Error("TERRACE_TOKEN is not set: the run publishes, and needs the admin token");
   // An invalid header is quoted by the error of `fetch`.
   if (!/^[\x21-\x7e]+$/.test(token)) throw new Error("TERRACE_TOKEN has a line break, a space or another character that no token has: set it again, without it");
-  return { url: origin, token, yes: values.yes, worker: values.worker, parts: values.only ? [values.only] : PARTS };
+  return { url: origin, token, yes: values.yes, worker: values.worker, parts: values.only ? [values.only] : Object.keys(VERSIONS) };
 }
 
 /** Trusts a private authority besides the usual ones. Node reads its variable at the start only; terraform and the Rust tests read the other one. */
 async function trustAuthority(file) {
   if (!file || process.env.NODE_EXTRA_CA_CERTS === file) return;
-  const text = await readFile(file, "utf8").catch((error) => {
-    throw new Error(`SSL_CERT_FILE names a file that cannot be read: ${error.message}`);
-  });
-  // For a file without certificates, Node prints a warning only.
-  if (!text.includes("-----BEGIN CERTIFICATE-----")) throw new Error(`SSL_CERT_FILE names ${file}, which has no certificate in PEM format`);
   await continueUnder(process.execPath, { NODE_EXTRA_CA_CERTS: file });
 }
 
@@ -138,15 +125,11 @@ function printable(text) {
 
 /** States what a run does to the registry. */
 function statement(url, prefix, parts) {
-  const total = (name) => parts.reduce((sum, part) => sum + COSTS[part][name], 0).toLocaleString("en");
-  const price = parts.includes("http") ? "less than 10 cents, and more than the free plan's 1,000 writes to KV a day" : "less than a cent";
-  return [
-    `This tests ${url}: ${parts.join(", ")}.`,
-    `It publishes up to ${total("versions")} versions (${total("megabytes")} MB) into namespaces that begin with ${prefix}. Only an erasure removes`,
-    "a version, so they stay, with their indices and entries of the audit log. Use a registry for staging.",
-    `It takes about ${total("requests")} requests, ${total("r2")} operations of R2 and ${total("kv")} of KV: ${price}.`,
-    "",
-  ].join("\n");
+  const versions = parts.reduce((sum, part) => sum + VERSIONS[part], 0);
+  return `This tests ${url}: ${parts.join(", ")}.
+It publishes up to ${versions} versions into namespaces that begin with ${prefix}. Only an erasure removes a version, so
+they stay, with their indices and entries of the audit log. Use a registry for staging: docs/deploying.md states the costs.
+`;
 }
 
 async function agreed() {

@@ -12,7 +12,7 @@ import { continueUnderNewNode } from "./lib/npm.mjs";
 import { root } from "./lib/paths.mjs";
 import { ask } from "./lib/run.mjs";
 import { main, say } from "./lib/step.mjs";
-import { nodeTests, Tally, testFiles } from "./lib/tests.mjs";
+import { runFiles, testFiles } from "./lib/tests.mjs";
 import { setup } from "./setup.mjs";
 
 const RESULTS = join(root, "docs", "compatibility.json");
@@ -50,16 +50,13 @@ async function clientsIn(directories) {
 }
 
 async function runClients(clients) {
-  const tally = new Tally();
   const cleanup = new Cleanup();
   try {
     const outcomes = join(temporaryDirectory(cleanup), "outcomes");
     // Without it, the tests of signing in are skipped.
     await CLIENTS.chromium.ensure().catch(() => {});
     const variables = { TERRACE_TEST_HOST: "workerd", TERRACE_COMPATIBILITY: JSON.stringify({ clients, outcomes }) };
-    await tally.tests("tests with clients", async (log) => nodeTests(log, await testFiles("compatibility"), { variables, minutes: 5 * (1 + clients.length) }));
-    say(`${tally}`);
-    if (tally.failed > 0) process.exitCode = 1;
+    await runFiles("tests with clients", await testFiles("compatibility"), { variables, minutes: 5 * (1 + clients.length) });
     const lines = (await readFile(outcomes, "utf8").catch(() => "")).split("\n").filter(Boolean);
     return resultsOf(clients, lines.map((line) => JSON.parse(line)), new Date().toISOString().slice(0, 10));
   } finally {

@@ -4,8 +4,8 @@ import { buildAll } from "./build.mjs";
 import { RENOVATE } from "./lib/clients.mjs";
 import { endWithParent } from "./lib/lifetime.mjs";
 import { continueUnderNewNode } from "./lib/npm.mjs";
-import { main, say } from "./lib/step.mjs";
-import { nodeTests, Tally, testFiles } from "./lib/tests.mjs";
+import { main } from "./lib/step.mjs";
+import { runFiles, testFiles } from "./lib/tests.mjs";
 import { setup } from "./setup.mjs";
 
 endWithParent();
@@ -14,8 +14,5 @@ await main(async () => {
   await continueUnderNewNode();
   await buildAll();
   await RENOVATE.ensure();
-  const tally = new Tally();
-  await tally.tests("tests with tools", async (log) => nodeTests(log, await testFiles("ecosystem"), { variables: { TERRACE_TEST_HOST: "workerd" } }));
-  say(`\n${tally}`);
-  if (tally.failed > 0) process.exitCode = 1;
+  await runFiles("tests with tools", await testFiles("ecosystem"), { variables: { TERRACE_TEST_HOST: "workerd" } });
 });

@@ -28,6 +28,20 @@ export const newSecrets = () => ({
   s3: { accessKeyId: randomBytes(16).toString("hex"), secretAccessKey: randomBytes(32).toString("hex") },
 });
 
+/** Returns the secrets of the registry in `stateDir`, which are created once. */
+export async function secretsIn(stateDir) {
+  const file = join(stateDir, "secrets.json");
+  const text = await readFile(file, "utf8").catch(() => null);
+  try {
+    if (text !== null) return JSON.parse(text);
+  } catch {
+    throw new Error(`${file} is damaged. Remove it: new secrets are created, and published packages stay.`);
+  }
+  const made = newSecrets();
+  await writeFile(file, `${JSON.stringify(made, null, 2)}\n`, { mode: 0o600 });
+  return made;
+}
+
 /**
  * The ports that `freePort` selects from. They are below the ephemeral ports of Linux (32,768 and above, `ip(7)`) and macOS
  * (49,152 and above). The system gives an ephemeral port to any outgoing connection, at times before the registry listens on it.
@@ -104,7 +118,10 @@ export async function startServer(
   const s3 = await openS3(cleanup, { port: usedPort, https, credentials: secrets.s3 });
   const tls = https ? await ensureCertificates(join(stateDir, "tls"), { names }) : null;
   const variables = { TERRACE_ADMIN_TOKEN: secrets.adminToken, ...(presign && s3Variables(s3)), ...vars };
-  const files = await writeConfig(stateDir, s3, variables, bindings, { ...(worker?.compatibilityDate ? {} : await builtWorker()), ...worker });
+  const files = await writeConfig(stateDir, s3, variables, bindings, {
+    main: worker?.main ?? join(root, "build", "index.js"),
+    compatibilityDate: worker?.compatibilityDate ?? (await compatibilityDate()),
+  });
   const logFile = join(stateDir, "logs", "server.log");
   for (const log of [logFile, join(stateDir, "logs", "wrangler")]) await rm(log, { recursive: true, force: true });
 
@@ -183,11 +200,8 @@ function quoted(name, setting) {
   return `${quote}${value.replaceAll("$", "\\$")}${quote}`;
 }
 
-/** Returns the Worker of the checkout. */
-async function builtWorker() {
-  const [, compatibilityDate] = (await readFile(join(root, "wrangler.toml"), "utf8")).match(/^compatibility_date = "(.+)"/m);
-  return { main: join(root, "build", "index.js"), compatibilityDate };
-}
+/** Returns the compatibility date of the checkout. */
+export const compatibilityDate = async () => (await readFile(join(root, "wrangler.toml"), "utf8")).match(/^compatibility_date = "(.+)"/m)[1];
 
 /** Keeps wrangler from prompting and from sending data, and its own files in our directory. */
 const quietEnv = (stateDir, trusts) => ({

@@ -5,7 +5,7 @@ import { buildAll } from "./build.mjs";
 import { endWithParent } from "./lib/lifetime.mjs";
 import { continueUnderNewNode } from "./lib/npm.mjs";
 import { main, say } from "./lib/step.mjs";
-import { nodeTests, Tally } from "./lib/tests.mjs";
+import { runFiles } from "./lib/tests.mjs";
 import { setup } from "./setup.mjs";
 
 endWithParent();
@@ -15,9 +15,7 @@ await main(async () => {
   await setup();
   await continueUnderNewNode();
   await buildAll();
-  const tally = new Tally();
   const options = { variables: { TERRACE_SOAK_SECONDS: String(seconds) }, minutes: 15 + seconds / 60 };
-  const output = await tally.tests(`using a registry for ${seconds} seconds`, (log) => nodeTests(log, ["tests/clients/worker/soak.test.mjs"], options));
-  if (tally.failed > 0) process.exitCode = 1;
+  const output = await runFiles(`using a registry for ${seconds} seconds`, ["tests/clients/worker/soak.test.mjs"], options);
   say(`  ${output.match(/\{"publishes".*\}/)?.[0]}`);
 });

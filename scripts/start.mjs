@@ -1,21 +1,19 @@
 // `npm start`: from a fresh clone to a running registry with an example provider and module.
-import { chmod, mkdir, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { chmod, mkdir } from "node:fs/promises";
 import { parseArgs } from "node:util";
 
 import { buildAll, buildCli, cli, cliDir } from "./build.mjs";
 import { Cleanup } from "./lib/cleanup.mjs";
-import { shellExports, terraformConfig } from "./lib/client-files.mjs";
+import { writeClientFiles } from "./lib/client-files.mjs";
 import { endTogether, endWithParent } from "./lib/lifetime.mjs";
-import { secretsIn } from "./lib/local-secrets.mjs";
 import { continueUnderNewNode, ensureExamplePackages } from "./lib/npm.mjs";
 import { root, stateDir } from "./lib/paths.mjs";
 import { endAll, run } from "./lib/run.mjs";
 import { requireRust } from "./lib/rust.mjs";
-import { describeSettings, isPrivate, readSettings } from "./lib/settings.mjs";
+import { isPrivate, readSettings } from "./lib/settings.mjs";
 import { explain, main, say, step } from "./lib/step.mjs";
 import { startNativeServer } from "./native-server.mjs";
-import { portOf, requireFree, startServer } from "./server.mjs";
+import { portOf, requireFree, secretsIn, startServer } from "./server.mjs";
 import { setup } from "./setup.mjs";
 
 const USAGE = `npm start [-- --https] [-- --no-examples] [-- --settings FILE] [-- --var NAME=VALUE] [-- --worker [--no-presign]]
@@ -30,25 +28,6 @@ const USAGE = `npm start [-- --https] [-- --no-examples] [-- --settings FILE] [-
   PORT=8788      listen there instead of on 8787
   TERRACE_…      a setting of the registry, such as TERRACE_ACCESS=private; wrangler.toml and .dev.vars are read too
 `;
-
-/** The two hosts of the registry: how each is installed, built and started, and where its packages are. */
-const NATIVE = {
-  packages: ".terrace/registry",
-  install: requireRust,
-  prepare: ensureExamplePackages,
-  build: buildCli,
-  serve: startNativeServer,
-};
-const WORKER = {
-  packages: ".terrace/state",
-  install: async () => {
-    await setup();
-    await continueUnderNewNode();
-  },
-  prepare: async () => {},
-  build: buildAll,
-  serve: startServer,
-};
 
 endWithParent();
 await main(async () => {
@@ -67,26 +46,27 @@ await main(async () => {
 
 async function start(options, cleanup) {
   await requireFree(options.port, "npm start");
-  const host = options.worker ? WORKER : NATIVE;
-  await host.install();
+  if (options.worker) {
+    await setup();
+    await continueUnderNewNode();
+  } else {
+    await requireRust();
+    await ensureExamplePackages();
+  }
   await mkdir(stateDir, { recursive: true });
   await chmod(stateDir, 0o700);
-  await host.prepare();
   const settings = await readSettings(options.given);
-  for (const line of describeSettings(settings)) say(`  ${line}`);
-  const [examples] = await Promise.all([options.examples ? buildExamples() : null, host.build()]);
+  for (const line of settings.lines) say(`  ${line}`);
+  const [examples] = await Promise.all([options.examples ? buildExamples() : null, options.worker ? buildAll() : buildCli()]);
   const { TERRACE_ADMIN_TOKEN: adminToken, ...vars } = settings.values;
   const own = await secretsIn(stateDir);
-  const server = await host.serve(cleanup, {
-    ...options,
-    stateDir,
-    secrets: { ...own, adminToken: adminToken || own.adminToken },
-    vars,
-  });
+  const serve = options.worker ? startServer : startNativeServer;
+  const server = await serve(cleanup, { ...options, stateDir, secrets: { ...own, adminToken: adminToken || own.adminToken }, vars });
   endTogether(server, cleanup);
   if (examples) await publish(examples, server);
-  await writeClientFiles(server, isPrivate(vars));
-  sayWhatNext(server, { ...options, packages: host.packages, isPrivate: isPrivate(vars) });
+  const token = isPrivate(vars) ? server.secrets.adminToken : null;
+  await writeClientFiles(stateDir, server, { token, directory: cliDir });
+  sayWhatNext(server, { ...options, isPrivate: isPrivate(vars) });
 }
 
 function readOptions() {
@@ -130,22 +110,14 @@ async function publish({ namespace, publicKeyFile, providerDist, providerDocs, m
   });
 }
 
-async function writeClientFiles(server, isPrivate) {
-  const terraformrc = join(stateDir, "terraformrc");
-  const token = isPrivate ? server.secrets.adminToken : null;
-  await writeFile(terraformrc, terraformConfig(server, { token }), { mode: 0o600 });
-  const env = shellExports({ ...server.env, TF_CLI_CONFIG_FILE: terraformrc }, cliDir);
-  await writeFile(join(stateDir, "env"), env, { mode: 0o600 });
-}
-
-function sayWhatNext({ url }, { https, worker, examples, packages, isPrivate }) {
+function sayWhatNext({ url }, { https, worker, examples, isPrivate }) {
   const notes = [
     https && "Terraform trusts the local certificate by SSL_CERT_FILE, on Linux; .terrace/env sets it.",
     !worker && "This is the native host. The same registry as a Worker, in workerd: npm start -- --worker",
     isPrivate && "Reading needs a token: .terrace/env points terraform and tofu to one, in .terrace/terraformrc.",
   ];
   say(`
-Terrace runs at ${url} until you press Ctrl-C. Published packages stay in ${packages}.
+Terrace runs at ${url} until you press Ctrl-C. Published packages stay in ${worker ? ".terrace/state" : ".terrace/registry"}.
 
 ${examples ? "Install the example provider and module from it, in another terminal" : "Use it in another terminal"}:
 

@@ -1,9 +1,7 @@
 // `npm test`: runs what every change must pass. `npm run test:more` runs the rest, and `npm test -- all`, as in CI, provides the
 // clients and runs both. The last line of the output is `N passed, N failed, N skipped`.
-import { randomUUID } from "node:crypto";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 
 import { levelsOf } from "../tests/levels.mjs";
 import { buildCli, buildWorker, checkWorker, optimisedWorker } from "./build.mjs";
@@ -12,7 +10,6 @@ import { find, provideClients, whyAbsent } from "./lib/clients.mjs";
 import { endWithParent } from "./lib/lifetime.mjs";
 import { continueUnderNewNode, ensureNpmPackages, nodeForWrangler } from "./lib/npm.mjs";
 import { npmFile } from "./lib/paths.mjs";
-import { killAllWith, processesWith } from "./lib/processes.mjs";
 import { endAll, lastLine, run } from "./lib/run.mjs";
 import { say, slowest, stepsUnderWay } from "./lib/step.mjs";
 import { cargoTests, nodeTests, Tally, testFiles } from "./lib/tests.mjs";
@@ -47,7 +44,8 @@ const GENERATED = [
 /** Three native tests a core, because many wait for a time limit: so those of the command take half as long. */
 const TEST_THREADS = 3 * availableParallelism();
 
-/** The native tests of object stores. */
+/** The feature of a command that serves object stores, and its native tests. */
+const OBJECT_STORES = "terrace-cli/object-store";
 const OF_STORES = ["objects::", "of_a_store"];
 
 /**
@@ -61,25 +59,24 @@ const LINTERS = {
   "cargo-deny": ["--workspace", "check"],
 };
 
-/** Marks all processes of the run, and how long they have to end after it, in milliseconds. */
-const MARK = "TERRACE_RUN";
-const GRACE_MS = 5_000;
+const level = process.argv[2] ?? "test";
+if (!Object.hasOwn(LEVELS, level)) throw new Error(`usage: node scripts/test.mjs [${Object.keys(LEVELS).join("|")}]`);
+
+/** The command serves object stores in all but `npm test`: in CI, which runs both levels, each crate is compiled once. */
+const objectStores = level !== "test";
+const WORKSPACE = ["--workspace", ...(objectStores ? ["--features", OBJECT_STORES] : [])];
 
 const tally = new Tally();
 endWithParent();
-const parts = LEVELS[process.argv[2] ?? "test"];
-if (!parts) throw new Error(`usage: node scripts/test.mjs [${Object.keys(LEVELS).join("|")}]`);
 let runs = [];
 if (await tally.attempt(prepare)) {
   await continueUnderNewNode();
   setTimeout(giveUp, MINUTES * 60_000).unref();
-  for (const part of parts) await part().catch((error) => tally.attempt(() => Promise.reject(error)));
-  await endLeftovers();
+  for (const part of LEVELS[level]) await part().catch((error) => tally.attempt(() => Promise.reject(error)));
 }
 report();
 
 async function prepare() {
-  process.env[MARK] ??= randomUUID();
   runs = levelsOf(await testFiles("acceptance", "clients", "compatibility", "ecosystem", "scripts"));
   await ensureNpmPackages();
 }
@@ -92,20 +89,10 @@ function report() {
 }
 
 async function giveUp() {
-  say(`\nThe run did not end within ${MINUTES} minutes. It was waiting for: ${stepsUnderWay().join("; ")}`);
   endAll();
-  killAllWith(MARK, process.env[MARK]);
-  await tally.attempt(() => Promise.reject(new Error("it took too long")));
+  await tally.attempt(() => Promise.reject(new Error(`the run did not end within ${MINUTES} minutes; it was waiting for: ${stepsUnderWay().join("; ")}`)));
   report();
   process.exit();
-}
-
-/** Ends the processes that tests have left running. Each one is a failure. */
-async function endLeftovers() {
-  const left = () => processesWith(MARK, process.env[MARK]);
-  for (const until = Date.now() + GRACE_MS; left().length > 0 && Date.now() < until; ) await sleep(100);
-  for (const { pid, command } of left()) await tally.attempt(() => Promise.reject(new Error(`process ${pid} was left running, and is killed: ${command}`)));
-  killAllWith(MARK, process.env[MARK]);
 }
 
 /** Provides the programs that the tests run. Each one that is missing in the end is a failure. */
@@ -122,10 +109,10 @@ async function testEveryChange() {
     await buildWorker({ optimised: false });
   });
   await tally.check("cargo fmt", cargo("fmt", "--all", "--check"));
-  const cli = await tally.attempt(buildCli);
-  await tally.check("cargo clippy", cargo("clippy", "--workspace", "--all-targets", "--", "-D", "warnings"));
-  const isBuilt = await tally.check("building the tests", cargo("test", "--workspace", "--no-run"));
-  if (isBuilt) await nativeTests("cargo test", ["--workspace", "--no-fail-fast"]);
+  const cli = await tally.attempt(() => buildCli({ objectStores }));
+  await tally.check("cargo clippy", cargo("clippy", ...WORKSPACE, "--all-targets", "--", "-D", "warnings"));
+  const isBuilt = await tally.check("building the tests", cargo("test", ...WORKSPACE, "--no-run"));
+  if (isBuilt) await nativeTests("cargo test");
   await testGroup("test", "none");
   await Promise.all([cli && isBuilt && testNatively(), (await worker) && isBuilt && testSmoke(checkWorker, "presigned")]);
 }
@@ -160,12 +147,14 @@ async function testMore() {
     if (absent) tally.skip(name, absent);
     else await tally.check(name, (log) => run(find(name), args, { log }));
   }
-  await tally.check("cargo doc", (log) => run("cargo", ["doc", "--workspace", "--no-deps", "--features", "terrace-cli/object-store"], { log, env: { ...process.env, RUSTDOCFLAGS: "-D warnings" } }));
-  const stores = ["--workspace", "--features", "terrace-cli/object-store"];
-  await tally.check("cargo clippy, with object stores", cargo("clippy", ...stores, "--all-targets", "--", "-D", "warnings"));
-  await nativeTests("cargo test, many cases", ["--workspace", "--no-fail-fast"], { names: GENERATED, variables: { TERRACE_CASES: "many" } });
-  await nativeTests("cargo test, object stores", [...stores, "--no-fail-fast"], { names: OF_STORES });
-  const cli = await tally.attempt(() => buildCli({ objectStores: true }));
+  const doc = ["doc", ...WORKSPACE, "--no-deps"];
+  await tally.check("cargo doc", (log) => run("cargo", doc, { log, env: { ...process.env, RUSTDOCFLAGS: "-D warnings" } }));
+  const [title, clippy] = level === "all" ? ["without", ["--package", "terrace-cli"]] : ["with", [...WORKSPACE, "--all-targets"]];
+  await tally.check(`cargo clippy, ${title} object stores`, cargo("clippy", ...clippy, "--", "-D", "warnings"));
+  await nativeTests("cargo test, many cases", { names: GENERATED, variables: { TERRACE_CASES: "many" } });
+  // With both levels, they ran with all others.
+  if (level === "more") await nativeTests("cargo test, object stores", { names: OF_STORES });
+  const cli = level === "all" || (await tally.attempt(() => buildCli({ objectStores })));
   await testGroup("more", "none");
   if (cli) await testGroup("more", "native");
   if (!(await worker)) return;
@@ -192,10 +181,10 @@ function cargo(...args) {
  * Runs native tests, whatever the caller's environment contains: all of them, or those with one of these texts in their names. A
  * text that no test has counts as a failure: the test has another name now.
  */
-function nativeTests(title, args, { names = [], variables = {} } = {}) {
+function nativeTests(title, { names = [], variables = {} } = {}) {
   const env = { ...process.env, RUST_TEST_THREADS: String(TEST_THREADS), TERRACE_CASES: undefined, TERRACE_TEST_URL: undefined, ...variables };
   return tally.tests(title, async (log) => {
-    const counts = await cargoTests(log, [...args, "--", ...names], { env });
+    const counts = await cargoTests(log, [...WORKSPACE, "--no-fail-fast", "--", ...names], { env });
     const missing = names.filter((name) => !counts.output.includes(name)).map((name) => `no test has ${name} in its name\n`);
     return { ...counts, failed: counts.failed + missing.length, failures: missing.join("") + (counts.failures ?? "") };
   });
@@ -207,7 +196,7 @@ async function testOverHttp(title, mode, start, options, filters = ["http::"]) {
     withCleanup(async (cleanup) => {
       const server = await start(cleanup, options);
       const env = { ...process.env, TERRACE_TEST_URL: server.url, TERRACE_TEST_TOKEN: server.secrets.adminToken, TERRACE_TEST_MODE: mode, ...(start === startServer && { TERRACE_TEST_WRANGLER: "1" }) };
-      return cargoTests(log, ["--workspace", "--test", "it", "--", ...filters], { env });
+      return cargoTests(log, [...WORKSPACE, "--test", "it", "--", ...filters], { env });
     }),
   );
 }

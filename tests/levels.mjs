@@ -3,8 +3,9 @@
 // - `test`: `npm test` runs it, `more`: `npm run test:more`. A file of both runs on another host at the second level.
 // - `own`: a command of its own runs it, because it needs a registry, or programs, that are named on the command line.
 //
-// On the native host each suite starts its own `terrace serve`, which takes 60 ms. On workerd a start takes seconds, so a file
-// runs there in one mode, `presigned`, unless it is about the URLs of archives or about their bytes on the way through the Worker.
+// On the native host each suite starts its own `terrace serve`, which takes 60 ms. On workerd a start takes seconds, and the tests
+// over HTTP run there, too. So of the files with clients, only those that install by each protocol run there as well, in both
+// modes if they are about the URLs of archives or about their bytes on the way through the Worker.
 
 /** No registry, or one that the file selects itself. */
 const NONE = { host: "none" };
@@ -17,61 +18,50 @@ const ON_BOTH_WITH_URLS = { test: NATIVE, more: BOTH_MODES };
 
 const LEVELS = {
   "acceptance/clients": { own: NONE }, // npm run acceptance
-  "compatibility/clients": { own: NONE }, // npm run compatibility
+  "compatibility/clients": ON_BOTH, // and npm run compatibility, with other clients
   "ecosystem/renovate": { own: NONE }, // npm run ecosystem
 
-  "clients/access/access": ON_BOTH,
+  "clients/access/access": { test: NATIVE },
   "clients/access/jose": { more: NONE }, // an oracle
-  "clients/access/login": { more: WORKERD }, // a browser, and requests to a provider
-  "clients/access/trusted": ON_BOTH,
+  "clients/access/login": { more: NATIVE }, // a browser
 
-  "clients/admin/admin": ON_BOTH_WITH_URLS, // exports and imports of archives
-  "clients/admin/erase": ON_BOTH_WITH_URLS, // URLs end with their archive
-  "clients/admin/status": ON_BOTH,
+  "clients/admin/admin": ON_BOTH, // exports and imports of archives
+  "clients/admin/status": { test: NATIVE },
 
-  "clients/mcp/clients": ON_BOTH,
-  "clients/mcp/session": ON_BOTH,
-  "clients/mcp/sign-in": ON_BOTH,
+  "clients/mcp/clients": { test: NATIVE },
+  "clients/mcp/sign-in": { test: NATIVE },
 
   "clients/mirror/mirror": ON_BOTH_WITH_URLS,
-  "clients/mirror/mirror-add": ON_BOTH,
-  "clients/mirror/mirror-modules": ON_BOTH,
-  "clients/mirror/mirror-push": ON_BOTH,
-  "clients/mirror/pull": ON_BOTH_WITH_URLS, // archives pass through the Worker into the bucket
+  "clients/mirror/mirror-add": { test: NATIVE },
+  "clients/mirror/mirror-modules": { test: NATIVE },
+  "clients/mirror/pull": ON_BOTH, // archives pass through the Worker into the bucket
 
   "clients/native/acceptance": { more: NATIVE }, // a command, not a protocol
   "clients/native/air-gapped": { test: NATIVE },
   "clients/native/killed": { more: NATIVE }, // kills
 
   "clients/oci/oci": ON_BOTH_WITH_URLS,
-  "clients/oci/oci-access": ON_BOTH,
+  "clients/oci/oci-access": { test: NATIVE },
   "clients/oci/oci-push": ON_BOTH_WITH_URLS, // uploads in chunks through the Worker
 
-  "clients/pages/appearance": { more: NATIVE }, // a browser; the pages are the same on workerd, where the tests over HTTP read them
-  "clients/pages/copying": { more: NATIVE }, // a browser; the pages are the same on workerd, where the tests over HTTP read them
-  "clients/pages/keyboard": { more: NATIVE }, // a browser; the pages are the same on workerd, where the tests over HTTP read them
-  "clients/pages/sign-in": { more: WORKERD }, // a browser, and requests to a provider
-  "clients/pages/weight": { more: NATIVE }, // a browser; the pages are the same on workerd, where the tests over HTTP read them
+  // A browser. On workerd, where the pages are the same, the tests over HTTP read them.
+  "clients/pages/appearance": { more: NATIVE },
+  "clients/pages/copying": { more: NATIVE },
+  "clients/pages/keyboard": { more: NATIVE },
+  "clients/pages/sign-in": { more: NATIVE },
 
   "clients/parsers/metadata": { more: NONE }, // an oracle
   "clients/parsers/oracles": { more: NONE }, // an oracle
 
   "clients/registry/big-archives": { more: WORKERD }, // the memory of the Worker
-  "clients/registry/collections": ON_BOTH,
-  "clients/registry/doctor": ON_BOTH_WITH_URLS, // it examines archives in each mode
-  "clients/registry/example": ON_BOTH,
-  "clients/registry/gpg": ON_BOTH,
-  "clients/registry/https": ON_BOTH,
+  "clients/registry/doctor": ON_BOTH,
+  "clients/registry/example": { test: NATIVE },
+  "clients/registry/gpg": { test: NATIVE },
   "clients/registry/in-use": { test: NATIVE },
   "clients/registry/modules": ON_BOTH_WITH_URLS,
-  "clients/registry/old-terraform": ON_BOTH,
-  "clients/registry/presigned": { more: BOTH_MODES }, // the URLs of a bucket
   "clients/registry/providers": ON_BOTH_WITH_URLS,
   "clients/registry/store": { more: NATIVE }, // object stores
-  "clients/registry/version-lists": { more: WORKERD }, // the memory of the Worker
-  "clients/registry/webhooks": ON_BOTH,
 
-  "clients/worker/catalogue": { more: WORKERD },
   "clients/worker/config": { more: WORKERD },
   "clients/worker/edge": { more: WORKERD },
   "clients/worker/entry": { test: NONE }, // the entry alone, in Node
@@ -92,7 +82,6 @@ const LEVELS = {
   "scripts/release/licences": { more: NONE }, // it reads the licences of all packages
   "scripts/release/release": { test: NONE },
   "scripts/release/versions": { test: NONE },
-  "scripts/rules": { test: NONE },
   "scripts/settings": { test: NONE },
   "scripts/signing-key": { test: NONE },
 };

@@ -9,13 +9,12 @@ import { parseArgs } from "node:util";
 import { layOutExamples } from "../../examples/packaging/lay-out.mjs";
 import { rsaKey } from "../../examples/packaging/rsa-key.mjs";
 import { Cleanup } from "../../scripts/lib/cleanup.mjs";
-import { shellExports, terraformConfig } from "../../scripts/lib/client-files.mjs";
+import { writeClientFiles } from "../../scripts/lib/client-files.mjs";
 import { endTogether, endWithParent } from "../../scripts/lib/lifetime.mjs";
-import { secretsIn } from "../../scripts/lib/local-secrets.mjs";
 import { isWindows, npmFile, root, stateDir } from "../../scripts/lib/paths.mjs";
 import { adminOf, publishRelease } from "../../scripts/lib/publisher.mjs";
 import { explain, main, say, step } from "../../scripts/lib/step.mjs";
-import { portOf, requireFree, startServer } from "../../scripts/server.mjs";
+import { portOf, requireFree, secretsIn, startServer } from "../../scripts/server.mjs";
 import { moduleDocumentation, providerDocumentation } from "./documentation.mjs";
 import { moduleRelease, providerRelease } from "./example.mjs";
 
@@ -65,7 +64,11 @@ async function run(cleanup, { command, examples }) {
   const server = await step(`starting Terrace ${version}`, async () => startServer(cleanup, { port, stateDir, secrets, worker: await worker() }));
   endTogether(server, cleanup);
   if (examples) await step("publishing the examples", async () => publish(await built, server));
-  await writeClientFiles(server, examples);
+  await writeClientFiles(stateDir, server);
+  if (examples) {
+    await mkdir(join(stateDir, "example"), { recursive: true });
+    await copyFile(join(HERE, CONSUMER), join(stateDir, "example", CONSUMER));
+  }
   sayWhatNext(server, examples);
 }
 
@@ -92,15 +95,6 @@ async function publish(examples, { url, secrets }) {
 
 function accepted({ status, answer }, path) {
   if (status >= 300) throw new Error(`${path} answers ${status}: ${JSON.stringify(answer)}\nTo start over, remove the directory ${stateDir}`);
-}
-
-async function writeClientFiles(server, examples) {
-  const terraformrc = join(stateDir, "terraformrc");
-  await writeFile(terraformrc, terraformConfig(server), { mode: 0o600 });
-  await writeFile(join(stateDir, "env"), shellExports({ ...server.env, TF_CLI_CONFIG_FILE: terraformrc }), { mode: 0o600 });
-  if (!examples) return;
-  await mkdir(join(stateDir, "example"), { recursive: true });
-  await copyFile(join(HERE, CONSUMER), join(stateDir, "example", CONSUMER));
 }
 
 function sayWhatNext({ url }, examples) {

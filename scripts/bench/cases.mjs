@@ -1,13 +1,21 @@
-// The measured requests: every read route of every protocol, with each kind of answer.
-import { tokenText } from "../../tests/clients/support/tokens.mjs";
-import { MIRRORED, module, NEWEST, provider, SIZES } from "./packages.mjs";
+// The measured requests: a read of each kind, by what the Worker does for it.
 
-/** The host name of all requests, so that the registry's own URLs do not depend on where it listens. */
-const HOST = "registry.example.com";
+/** The numbers of versions of the providers in the test data. */
+export const SIZES = [50, 5_000];
 
-const ADMIN_TOKEN = "a-secret-of-this-benchmark-alone";
+/** The version that is stored completely, and listed last. */
+export const NEWEST = "2.0.0";
 
-const S3 = {
+/** The provider with `n` versions; with 0 it does not exist. */
+export const provider = (n) => `acme/p${n}`;
+
+/** The platforms that providers are usually built for. */
+export const PLATFORMS =
+  "darwin_amd64,darwin_arm64,freebsd_386,freebsd_amd64,freebsd_arm,freebsd_arm64,linux_386,linux_amd64,linux_arm,linux_arm64,windows_386,windows_amd64,windows_arm64";
+
+/** The settings of the registry: its archives have URLs of R2. */
+export const VARIABLES = {
+  TERRACE_ADMIN_TOKEN: "a-secret-of-this-benchmark-alone",
   TERRACE_S3_ENDPOINT: "https://account.r2.example.com",
   TERRACE_S3_BUCKET: "terrace-facts",
   TERRACE_S3_REGION: "auto",
@@ -15,66 +23,8 @@ const S3 = {
   TERRACE_S3_SECRET_ACCESS_KEY: "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
 };
 
-const VARIABLES = { TERRACE_ADMIN_TOKEN: ADMIN_TOKEN, TERRACE_URL_SECRET: "another-secret-of-this-benchmark" };
-
-/** Registries by their configuration: archive URLs of R2 or of the Worker, and one with private access. */
-export const DEPLOYMENTS = {
-  presigned: { ...VARIABLES, ...S3 },
-  worker: VARIABLES,
-  closed: { ...VARIABLES, ...S3, TERRACE_ACCESS: "private" },
-};
-
-const LISTS = {
-  "provider versions": (n) => `/v1/providers/${provider(n)}/versions`,
-  "module versions": (n) => `/v1/modules/${module(n)}/versions`,
-  "mirror index": (n) => `/mirror/${MIRRORED}/${provider(n)}/index.json`,
-  "OCI tags": (n) => `/v2/providers/${provider(n)}/tags/list`,
-};
-
-const MANIFESTS = { "OCI manifest": (n) => `/v2/providers/${provider(n)}/manifests/${NEWEST}` };
-
-const DOWNLOADS = {
-  "provider download": (n, version = NEWEST) => `/v1/providers/${provider(n)}/${version}/download/linux/amd64`,
-  "module download": (n, version = NEWEST) => `/v1/modules/${module(n)}/${version}/download`,
-  "mirror version": (n, version = NEWEST) => `/mirror/${MIRRORED}/${provider(n)}/${version}.json`,
-};
-
-/** The other headers of a client. */
-const HEADERS = { host: HOST, "user-agent": "Terraform/1.11.4 (+https://www.terraform.io)", "accept-encoding": "identity" };
-
-const TOKEN = { authorization: `Bearer ${tokenText(ADMIN_TOKEN, { scopes: ["read"], expires: 2_000_000_000 })}` };
-
-/**
- * The cases: `{ name, route, n, mode, status, hasToken, isUnchanged, deployment, path, headers }`. An
- * unchanged case sends the ETag of its first answer. With `quick`, only one size of each kind, and the largest
- * of lists.
- */
-export function cases({ quick = false } = {}) {
-  const all = [
-    one({ route: "discovery", path: "/.well-known/terraform.json" }),
-    one({ route: "no route", path: "/v1/nothing", status: 404 }),
-    one({ route: "provider versions", path: LISTS["provider versions"](1), deployment: "closed", n: 1, status: 401 }),
-  ];
-  const streamed = Object.entries({ ...LISTS, ...MANIFESTS });
-  for (const [deployment, hasToken] of [["presigned", false], ["closed", true]]) {
-    const common = { deployment, hasToken };
-    for (const [route, path] of streamed) {
-      for (const n of SIZES) {
-        all.push(one({ route, path: path(n), n, ...common }));
-        all.push(one({ route, path: path(n), n, status: 304, ...common }));
-      }
-      all.push(one({ route, path: path(0), n: 0, status: 404, ...common }));
-    }
-    for (const [route, path] of Object.entries(DOWNLOADS)) {
-      for (const n of SIZES) {
-        all.push(one({ route, path: path(n), n, mode: "S3", ...common }));
-        if (!hasToken) all.push(one({ route, path: path(n), n, mode: "Worker", deployment: "worker" }));
-      }
-      all.push(one({ route, path: path(50, "9.9.9"), n: 50, status: 404, ...common }));
-    }
-  }
-  return quick ? all.filter(isQuick) : all;
-}
+/** The headers of a client. The host name is fixed, so that the registry's own URLs do not depend on where it listens. */
+export const HEADERS = { host: "registry.example.com", "user-agent": "Terraform/1.11.4 (+https://www.terraform.io)", "accept-encoding": "identity" };
 
 /**
  * The ratio above which a read is reported as a failure. Reads that the entry answers have taken 0.84 to 1.24 times the floor's
@@ -83,13 +33,14 @@ export function cases({ quick = false } = {}) {
  */
 const LIMITS = { entry: 1.5, registry: 1.85 };
 
-export const limitOf = ({ status, n }) => (status === 404 && n !== undefined ? LIMITS.registry : LIMITS.entry);
+const versions = (n) => `/v1/providers/${provider(n)}/versions`;
 
-const isQuick = ({ n, status, hasToken, route }) =>
-  n === undefined || n === 0 || n === 50 || status === 401 || (n === 5_000 && !hasToken && status === 200 && route in LISTS);
-
-function one({ route, path, n, mode, status = 200, hasToken = false, deployment = "presigned" }) {
-  const headers = { ...HEADERS, ...(hasToken && TOKEN) };
-  const parts = [route, mode && `by ${mode}`, n > 0 && `of ${n}`, hasToken && "with a token", status !== 200 && `→ ${status}`];
-  return { name: parts.filter(Boolean).join(" "), route, n, mode, status, hasToken, isUnchanged: status === 304, deployment, path, headers };
-}
+/** The cases. An unchanged one sends the ETag of its first answer. */
+export const CASES = [
+  { name: "discovery", path: "/.well-known/terraform.json" },
+  ...SIZES.map((n) => ({ name: `provider versions of ${n}`, path: versions(n) })),
+  { name: "provider versions of 50, unchanged", path: versions(50), status: 304 },
+  { name: "provider versions, missing", path: versions(0), status: 404, limit: LIMITS.registry },
+  { name: "OCI manifest", path: `/v2/providers/${provider(50)}/manifests/${NEWEST}` },
+  { name: "provider download by R2", path: `/v1/providers/${provider(50)}/${NEWEST}/download/linux/amd64` },
+].map((read) => ({ status: 200, limit: LIMITS.entry, ...read }));

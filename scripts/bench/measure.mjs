@@ -1,9 +1,10 @@
 // Measures the CPU of reads on both sides, and checks first that these do the same work: the floor's answers and log lines must
 // equal the Worker's, byte for byte. The sides alternate, so that other load on the machine affects both.
 import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 
-import { Meter } from "./cpu.mjs";
+import { HEADERS } from "./cases.mjs";
 
 const CONNECTIONS = 16;
 /** The length of a side's turn, in milliseconds. Other load on the machine varies more slowly, so it affects both sides. */
@@ -11,40 +12,47 @@ const SLICE_MS = 20;
 /** The sides in the order of their turns. */
 const TURNS = [0, 1, 1, 0];
 
-/**
- * The number of tries. Signed URLs contain the second of their creation, so two answers can differ if that
- * second passes in between.
- */
+/** Signed URLs contain the second of their creation, so two answers can differ if that second passes in between. */
 const TRIES = 5;
 
-/** Checks that both sides do the same; returns the cases with `request`, and with `answered`, the bytes of the body. */
-export async function prepare(cases, { ours, floor }) {
+const TICK_NS = 10_000_000;
+
+/**
+ * Returns the CPU time of a process so far, in nanoseconds. Only Linux reports it precisely enough for short rounds. The precise
+ * counter of a thread disappears when the thread ends; the process keeps the total in ticks.
+ */
+export function cpuOf(pid) {
+  const threads = readdirSync(`/proc/${pid}/task`);
+  const exactly = threads.reduce((sum, thread) => sum + Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, "utf8").split(" ")[0]), 0);
+  // The name before these fields may contain any character.
+  const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+  const [user, system] = stat.slice(stat.lastIndexOf(")") + 2).split(" ").slice(11, 13).map(Number);
+  return Math.max(exactly, (user + system - 2) * TICK_NS);
+}
+
+/** Checks that both sides do the same; returns the cases with `headers`, and with `answered`, the bytes of the body. */
+export async function prepare(cases, sides) {
   const prepared = [];
-  for (const server of [ours, floor]) await server.forgetLog();
-  for (const asked of cases) {
-    const clients = [ours, floor].map((server) => server.client(asked.deployment));
-    const request = { path: asked.path, headers: { ...asked.headers } };
-    // A request for an unchanged answer sends the current ETag.
-    if (asked.isUnchanged) {
-      const [{ headers }] = await Promise.all(clients.map((client) => client.ask(request)));
-      request.headers["if-none-match"] = headers.map((line) => /^etag: *(.+)$/i.exec(line)?.[1]).find(Boolean);
-    }
-    prepared.push({ ...asked, request, answered: await sameAnswer(asked, request, clients) });
+  for (const side of sides) await side.forgetLog();
+  for (const read of cases) {
+    const headers = { ...HEADERS };
+    if (read.status === 304) headers["if-none-match"] = (await Promise.all(sides.map((side) => side.ask(read.path, headers))))[0].etag;
+    prepared.push({ ...read, headers, answered: await sameAnswer(read, headers, sides) });
   }
-  const [expected, found] = await Promise.all([ours, floor].map(({ logFile }) => linesOf(logFile)));
+  const [expected, found] = await Promise.all(sides.map(({ logFile }) => linesOf(logFile)));
   assert.deepEqual(found, expected, "the floor's log differs from the Worker's");
   return prepared;
 }
 
 /** Compares both answers to a request, and returns the number of their bytes. */
-async function sameAnswer({ name, status }, request, clients) {
+async function sameAnswer({ name, path, status }, headers, sides) {
   let own, other;
   for (let tried = 0; tried < TRIES; tried += 1) {
-    [own, other] = await Promise.all(clients.map((client) => client.ask(request)));
-    if (own.body.equals(other.body)) break;
+    [own, other] = await Promise.all(sides.map((side) => side.ask(path, headers)));
+    if (own.body === other.body) break;
   }
   assert.equal(own.status, status, `${name}: the Worker answers ${own.status}: ${own.body}`);
-  assert.deepEqual({ ...other, body: `${other.body}` }, { ...own, body: `${own.body}` }, `${name}: the floor's answer differs from the Worker's`);
+  assert.deepEqual(other, own, `${name}: the floor's answer differs from the Worker's`);
   return own.body.length;
 }
 
@@ -60,32 +68,46 @@ async function linesOf(file) {
  * code optimised for its answers, which would distort the next, so cases do not alternate. Returns the cases
  * with the CPU time of each side per request in µs, and the ratio of both in the same round.
  */
-export async function measure(cases, { ours, floor }, { rounds, ms }) {
+export async function measure(cases, sides, { rounds, ms }) {
   const measured = [];
-  for (const asked of cases) {
-    const sides = [ours, floor].map((server) => ({ server, client: server.client(asked.deployment) }));
-    await inTurns(sides, asked, ms);
+  for (const read of cases) {
+    await inTurns(sides, read, ms);
     const all = [];
-    for (let round = 0; round < rounds; round += 1) all.push(await inTurns(sides, asked, ms));
-    const [own, other] = [0, 1].map((side) => quartiles(all.map((round) => round[side])).median);
-    measured.push({ ...asked, measured: { ours: own, floor: other, ratio: quartiles(all.map(([one, two]) => one / two)) } });
-    for (const server of [ours, floor]) await server.forgetLog();
+    for (let round = 0; round < rounds; round += 1) all.push(await inTurns(sides, read, ms));
+    const [ours, floor] = [0, 1].map((side) => quartiles(all.map((round) => round[side])).median);
+    measured.push({ ...read, ours, floor, ratio: quartiles(all.map(([own, other]) => own / other)) });
+    for (const side of sides) await side.forgetLog();
   }
   return measured;
 }
 
 /** Runs one round in short slices: first one side, then the other twice, and so on. Returns the CPU time per request of each, in µs. */
-async function inTurns(sides, { request, status }, ms) {
-  const meters = sides.map(({ server }) => new Meter(server.pid));
+async function inTurns(sides, read, ms) {
+  const before = sides.map(({ pid }) => cpuOf(pid));
   const answers = [0, 0];
   // A side that needs longer than a slice for one request must not extend the round to minutes.
   const late = performance.now() + 4 * ms;
   for (let slice = 0; slice * SLICE_MS < 2 * ms; slice += 1) {
     const turn = slice % TURNS.length;
     if (turn === 0 && performance.now() > late) break;
-    answers[TURNS[turn]] += await sides[TURNS[turn]].client.load(request, { ms: SLICE_MS, status, connections: CONNECTIONS });
+    answers[TURNS[turn]] += await load(sides[TURNS[turn]], read);
   }
-  return meters.map((meter, side) => meter.used() / answers[side] / 1000);
+  return sides.map(({ pid }, side) => (cpuOf(pid) - before[side]) / answers[side] / 1000);
+}
+
+/** Sends a request over all connections, again as soon as it is answered, for a slice. Returns the number of answers. */
+async function load(side, { path, headers, status }) {
+  let answers = 0;
+  const deadline = performance.now() + SLICE_MS;
+  const asking = Array.from({ length: CONNECTIONS }, async () => {
+    while (performance.now() < deadline) {
+      const found = await side.ask(path, headers);
+      if (found.status !== status) throw new Error(`not status ${status}, but ${found.status}: ${path}`);
+      answers += 1;
+    }
+  });
+  await Promise.all(asking);
+  return answers;
 }
 
 /** Returns the median, and the values that a quarter and three quarters of the values are below. */

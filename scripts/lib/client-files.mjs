@@ -1,8 +1,19 @@
 // The files that configure terraform, tofu and a shell for the local registry.
-import { delimiter } from "node:path";
+import { writeFile } from "node:fs/promises";
+import { delimiter, join } from "node:path";
 
 /** The host in the addresses of the examples, whatever port the registry listens on. */
 const EXAMPLE_HOST = "127.0.0.1:8787";
+
+/**
+ * Writes both into `stateDir`: `terraformrc`, for a registry that needs the `token` to read, and `env`, which also puts `directory`
+ * on PATH.
+ */
+export async function writeClientFiles(stateDir, server, { token = null, directory } = {}) {
+  const terraformrc = join(stateDir, "terraformrc");
+  await writeFile(terraformrc, terraformConfig(server, { token }), { mode: 0o600 });
+  await writeFile(join(stateDir, "env"), shellExports({ ...server.env, TF_CLI_CONFIG_FILE: terraformrc }, directory), { mode: 0o600 });
+}
 
 /**
  * Returns a CLI configuration for terraform and tofu. Both require TLS for discovery; a `host` block replaces
@@ -37,7 +48,7 @@ function serviceValue(value, url) {
 const credentialsBlock = (name, token) => `\ncredentials ${JSON.stringify(name)} {\n  token = ${JSON.stringify(token)}\n}\n`;
 
 /** Returns a file for `. file` in a POSIX shell: it exports `variables`, and puts `directory`, if given, first on PATH. */
-export function shellExports(variables, directory) {
+function shellExports(variables, directory) {
   const exports = Object.entries(variables).map(([name, value]) => `export ${name}=${quoted(value)}\n`);
   const path = directory ? `export PATH=${quoted(directory + delimiter)}"$PATH"\n` : "";
   return `# Written by \`npm start\`. Use it with: . .terrace/env\n${exports.join("")}${path}`;

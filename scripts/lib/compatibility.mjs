@@ -31,23 +31,15 @@ export function parseClient(text) {
   return found && { name: found[1], version: found[2] };
 }
 
-/** The number of modes that each check runs in. */
-const MODES = 2;
-
 /**
  * Returns the results by client: `{ name, version, date, checks }`, in which a check is "yes", "no" (the client lacks the
- * feature), "fails" or "not run". A check counts if all its runs have the same outcome.
+ * feature), "fails" or "not run".
  */
 export function resultsOf(clients, outcomes, date) {
-  const resultOf = (client, key) => {
-    const runs = outcomes.filter(({ name, version, key: of }) => name === client.name && version === client.version && of === key);
-    const different = new Set(runs.map(({ outcome }) => outcome));
-    if (different.has("fails") || different.size > 1) return "fails";
-    return runs.length === MODES ? [...different][0] : "not run";
-  };
   return clients.map(({ name, version }) => {
+    const outcomeOf = (key) => outcomes.find((one) => one.name === name && one.version === version && one.key === key)?.outcome ?? "not run";
     const keys = Object.keys(CHECKS).filter((key) => applies(key, { name, version }));
-    return { name, version, date, checks: Object.fromEntries(keys.map((key) => [key, resultOf({ name, version }, key)])) };
+    return { name, version, date, checks: Object.fromEntries(keys.map((key) => [key, outcomeOf(key)])) };
   });
 }
 

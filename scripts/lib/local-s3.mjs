@@ -4,7 +4,6 @@
 // host, and the simulator refuses such a request, as R2 would; but R2 has a host of its own. Clients compare host names
 // (Go's HTTP client), or names and ports (crane). So the endpoint differs in both: its name is `localhost`, which every
 // system resolves and the local certificate includes, and its port is that of a forwarder.
-import { once } from "node:events";
 import { connect, createServer } from "node:net";
 import { pipeline } from "node:stream";
 
@@ -16,25 +15,37 @@ const HOST = "127.0.0.1";
  * region, accessKeyId, secretAccessKey }`. `cleanup` closes it.
  */
 export async function openS3(cleanup, { port, https = false, credentials }) {
+  const forwarder = await openForwarder(cleanup, () => port);
+  return { endpoint: `${https ? "https" : "http"}://localhost:${forwarder.port}${PATH}`, bucket: "terrace", region: "auto", ...credentials };
+}
+
+/**
+ * Forwards TCP connections unchanged to the port that `target` returns: requests keep their `Host`, which is signed, and TLS stays
+ * end to end. `sees` receives what clients send. `stop` ends all connections, and `start` accepts new ones.
+ */
+export async function openForwarder(cleanup, target, sees = () => {}) {
   const open = new Set();
-  // Forwards TCP connections unchanged: requests keep their `Host`, which is signed, and TLS stays end to end.
   const server = createServer({ allowHalfOpen: true }, (incoming) => {
-    const outgoing = connect({ port, host: HOST, allowHalfOpen: true });
+    const outgoing = connect({ port: target(), host: HOST, allowHalfOpen: true });
     for (const socket of [incoming, outgoing]) {
       open.add(socket);
       socket.on("close", () => open.delete(socket));
     }
+    incoming.on("data", sees);
     pipeline(incoming, outgoing, () => {});
     pipeline(outgoing, incoming, () => {});
   });
   // Clients that try the other address of `localhost` first go on to this one.
-  server.listen(0, HOST);
-  await once(server, "listening");
-  cleanup.add("closing the S3 endpoint", () => {
-    server.close();
+  const listen = (port) => new Promise((done) => server.listen(port, HOST, done));
+  await listen(0);
+  const { port } = server.address();
+  const stop = async () => {
+    const closed = server.listening && new Promise((done) => server.close(done));
     for (const socket of open) socket.destroy();
-  });
-  return { endpoint: `${https ? "https" : "http"}://localhost:${server.address().port}${PATH}`, bucket: "terrace", region: "auto", ...credentials };
+    await closed;
+  };
+  cleanup.add("closing a forwarder", stop);
+  return { port, stop, start: () => listen(port) };
 }
 
 /** The variables that configure a Worker for the endpoint. */

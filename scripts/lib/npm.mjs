@@ -1,10 +1,10 @@
 // npm packages, and the Node that wrangler needs.
 import { spawn } from "node:child_process";
-import { existsSync, realpathSync, statSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 
 import { exe, isWindows, npmFile, root } from "./paths.mjs";
-import { onPath, run } from "./run.mjs";
+import { run } from "./run.mjs";
 import { step } from "./step.mjs";
 
 /** The minimum version that wrangler accepts. */
@@ -49,12 +49,6 @@ const modified = (file) => statSync(file, { throwIfNoEntry: false })?.mtimeMs ??
 export function npm(args, options) {
   const own = process.env.npm_execpath?.endsWith("npm-cli.js") ? [process.execPath, process.env.npm_execpath] : isWindows ? ["cmd", "/c", "npm"] : ["npm"];
   return run(own[0], [...own.slice(1), ...args], options);
-}
-
-/** Returns the scripts of npm and npx, by name. */
-export function npmPrograms() {
-  const npm = process.env.npm_execpath?.endsWith("npm-cli.js") ? process.env.npm_execpath : realpathSync(onPath("npm"));
-  return { npm, npx: join(dirname(npm), "npx-cli.js") };
 }
 
 const isNewEnough = (version) => {

@@ -1,5 +1,5 @@
 // The settings of the registry that `npm start` runs, from the places where a deployment and `wrangler dev` have them.
-import { access, readFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { parseEnv } from "node:util";
 
@@ -12,51 +12,32 @@ const COMMAND_VARIABLES = ["TERRACE_TOKEN", "TERRACE_URL", "TERRACE_INSECURE", "
 const OF_BUCKET = /^TERRACE_S3_/;
 
 /**
- * Returns `{ values, sources, ignored }`: the settings by name, the place that each comes from, and the names of the
- * settings of another bucket. `[vars]` of `wrangler.toml` are overridden by those of `files`, these by `.dev.vars`, these by
- * the environment, and all of them by `vars`, a list of `NAME=VALUE`.
+ * Returns `{ values, lines }`: the settings by name, and lines that name them by their places, without their values. `[vars]` of
+ * `wrangler.toml` are overridden by those of `files`, these by `.dev.vars`, these by the environment, and all of them by `vars`, a
+ * list of `NAME=VALUE`.
  *
  * Misspelt names are settings too: the Worker rejects them.
  */
 export async function readSettings({ directory = root, env = process.env, files = [], vars = [] } = {}) {
-  const named = [];
-  for (const file of files) named.push([file, await varsOf(await existing(file))]);
-  return merge([
-    ["wrangler.toml", await varsOf(join(directory, "wrangler.toml"))],
-    ...named,
-    [".dev.vars", parseEnv(await readFile(join(directory, ".dev.vars"), "utf8").catch(() => ""))],
-    ["the environment", ofEnvironment(env)],
-    ["--var", Object.fromEntries(vars.map(parseVar))],
-  ]);
-}
-
-async function existing(file) {
-  await access(file).catch((error) => {
-    throw new Error(`--settings ${file}: ${error.message}`);
-  });
-  return resolve(file);
+  const places = { "wrangler.toml": await varsOf(join(directory, "wrangler.toml")) };
+  for (const file of files) places[file] = await varsOf(resolve(file));
+  places[".dev.vars"] = parseEnv(await readFile(join(directory, ".dev.vars"), "utf8").catch(() => ""));
+  places["the environment"] = Object.fromEntries(Object.entries(env).filter(([name]) => name.startsWith("TERRACE_") && !COMMAND_VARIABLES.includes(name)));
+  places["--var"] = Object.fromEntries(vars.map(parseVar));
+  const [values, lines] = [{}, []];
+  for (const [place, settings] of Object.entries(places)) {
+    const [ignored, used] = [true, false].map((is) => Object.keys(settings).filter((name) => OF_BUCKET.test(name) === is));
+    for (const name of used) values[name] = settings[name];
+    if (used.length > 0) lines.push(`settings from ${place}: ${used.join(", ")}`);
+    if (ignored.length > 0) lines.push(`ignored from ${place}, because this registry has its own storage: ${ignored.join(", ")}`);
+  }
+  return { values, lines };
 }
 
 function parseVar(text) {
   const [, name, value] = /^([A-Za-z_][A-Za-z0-9_]*)=(.*)$/s.exec(text) ?? [];
   if (name === undefined) throw new Error(`--var ${text}: write NAME=VALUE, such as TERRACE_ACCESS=private`);
   return [name, value];
-}
-
-function merge(places) {
-  const [values, sources, ignored] = [{}, {}, new Set()];
-  for (const [place, settings] of places) {
-    for (const [name, value] of Object.entries(settings)) {
-      if (OF_BUCKET.test(name)) ignored.add(name);
-      else [values[name], sources[name]] = [value, place];
-    }
-  }
-  return { values, sources, ignored: [...ignored] };
-}
-
-function ofEnvironment(env) {
-  const isSetting = (name) => name.startsWith("TERRACE_") && !COMMAND_VARIABLES.includes(name);
-  return Object.fromEntries(Object.entries(env).filter(([name]) => isSetting(name)));
 }
 
 async function varsOf(file) {
@@ -71,11 +52,3 @@ async function varsOf(file) {
 
 /** Returns whether some packages can only be read with a token. */
 export const isPrivate = ({ TERRACE_ACCESS, TERRACE_ACCESS_EXCEPT }) => TERRACE_ACCESS === "private" || Boolean(TERRACE_ACCESS_EXCEPT);
-
-/** Returns lines that name the settings, without their values. */
-export function describeSettings({ sources, ignored }) {
-  const places = [...new Set(Object.values(sources))];
-  const lines = places.map((place) => `settings from ${place}: ${Object.keys(sources).filter((name) => sources[name] === place).join(", ")}`);
-  if (ignored.length > 0) lines.push(`ignored, because this registry has its own storage: ${ignored.join(", ")}`);
-  return lines;
-}

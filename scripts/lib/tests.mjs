@@ -99,3 +99,11 @@ export async function nodeTests(log, files, { variables = {}, minutes = MINUTES 
   const failures = ended.stdout.match(/^failed: .*(?:\n {4}.*)*/gm)?.join("\n");
   return whole({ ...counts, notes, failures }, ended);
 }
+
+/** Runs files of tests as all that a script does. Returns their output. */
+export async function runFiles(title, files, options) {
+  const tally = new Tally();
+  const output = await tally.tests(title, (log) => nodeTests(log, files, options));
+  if (tally.failed > 0) process.exitCode = 1;
+  return output;
+}

@@ -9,10 +9,8 @@ import { unzipSync } from "fflate";
 import { root } from "../../scripts/lib/paths.mjs";
 import { sha256 } from "../clients/support/archives.mjs";
 import { usingModule, usingProvider } from "../clients/support/client.mjs";
-import { useTlsRegistry } from "../clients/support/oci.mjs";
-import { inBothModes } from "../clients/support/registry.mjs";
+import { inBothModes, useRegistry } from "../clients/support/registry.mjs";
 import { mirrored, module, provider, saying } from "../clients/support/releases.mjs";
-import { scratch } from "../clients/support/scratch.mjs";
 import { newKey } from "../clients/support/signing.mjs";
 import { before, cleanupOf, describe, test } from "../clients/support/testing.mjs";
 import { createToken } from "../clients/support/tokens.mjs";
@@ -40,12 +38,11 @@ const greeting = (version, address = "acme/greeting/local") =>
  * newest release of the provider.
  */
 function useReleases(mode, vars = {}) {
-  const directory = scratch();
   const cleanup = cleanupOf();
-  const registry = useTlsRegistry(mode, { names: [HOST], vars: { TERRACE_HOSTNAMES: HOST, ...vars } });
+  const registry = useRegistry({ mode, https: true, names: [HOST], vars: { TERRACE_HOSTNAMES: HOST, ...vars } });
   const found = { registry };
   before(async () => {
-    const key = await newKey(directory);
+    const key = await newKey();
     const hello = (version) => provider({ address: "acme/hello", version, key });
     const random = (version) => mirrored(ORIGIN, key, provider({ address: "hashicorp/random", version, key }));
     await registry.trusts("acme", key);

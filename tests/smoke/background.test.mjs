@@ -1,20 +1,16 @@
 // Work that the Worker does after its response, or without a request.
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
-import { setTimeout as sleep } from "node:timers/promises";
 
+import { until } from "../../scripts/lib/wait.mjs";
 import { module, saying } from "../clients/support/releases.mjs";
 import { describe, test } from "../clients/support/testing.mjs";
 import { smokeRegistry } from "./support/server.mjs";
 
-const PATIENCE_MS = 30_000;
-
 describe("work beside requests", () => {
   const registry = smokeRegistry();
 
-  async function eventually(isSo, told) {
-    for (const deadline = Date.now() + PATIENCE_MS; !(await isSo()); await sleep(100)) assert.ok(Date.now() < deadline, told);
-  }
+  const eventually = async (isSo, told) => assert.ok(await until(isSo, { pause: 100 }), told);
 
   test("a published module is in the catalogue a moment later: on the page of its namespace, and in a search", async () => {
     const publishes = (name) => registry.publishes(module({ address: `background/${name}/aws`, version: "1.0.0", files: saying(name) }));

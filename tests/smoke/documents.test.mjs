@@ -4,8 +4,6 @@ import { gzipSync } from "node:zlib";
 
 import { sha256 } from "../clients/support/archives.mjs";
 import { HERE, module, provider, saying } from "../clients/support/releases.mjs";
-import { scratch } from "../clients/support/scratch.mjs";
-import { newKey } from "../clients/support/signing.mjs";
 import { before, describe, test } from "../clients/support/testing.mjs";
 import { smokeRegistry } from "./support/server.mjs";
 
@@ -14,11 +12,9 @@ const DOCUMENT = "# A part\n\nParts of *widgets*.\n";
 
 describe("documents", () => {
   const registry = smokeRegistry();
-  const keyDirectory = scratch();
 
   before(async () => {
-    const key = await newKey(keyDirectory);
-    await registry.trusts("documents", key);
+    const key = await registry.trusts("documents");
     await registry.publishes(provider({ address: PROVIDER, version: "1.0.0", key, platforms: [HERE] }));
   });
 

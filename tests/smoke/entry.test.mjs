@@ -1,8 +1,8 @@
 // The Worker's entry, which drives reads of KV in JavaScript: one value as a stream with its metadata, and several at once.
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
-import { setTimeout as sleep } from "node:timers/promises";
 
+import { until } from "../../scripts/lib/wait.mjs";
 import { module, saying } from "../clients/support/releases.mjs";
 import { before, describe, test } from "../clients/support/testing.mjs";
 import { smokeRegistry } from "./support/server.mjs";
@@ -10,7 +10,6 @@ import { smokeRegistry } from "./support/server.mjs";
 const ADDRESS = "entry/network/aws";
 const VERSIONS = ["1.0.0", "1.1.0"];
 const LIST = `/v1/modules/${ADDRESS}/versions`;
-const PATIENCE_MS = 10_000;
 
 describe("reads of the entry", () => {
   const registry = smokeRegistry();
@@ -55,12 +54,10 @@ describe("reads of the entry", () => {
 
   /** Waits for a line of the registry's log, which arrives a moment later. */
   async function logged(part) {
-    for (const deadline = Date.now() + PATIENCE_MS; ; await sleep(50)) {
-      const log = await readFile(registry.logFile, "utf8");
-      const found = log.split("\n").find((line) => line.startsWith("{") && line.includes(part));
-      if (found) return JSON.parse(found);
-      assert.ok(Date.now() < deadline, log);
-    }
+    const log = () => readFile(registry.logFile, "utf8");
+    const found = await until(async () => (await log()).split("\n").find((line) => line.startsWith("{") && line.includes(part)));
+    assert.ok(found, await log());
+    return JSON.parse(found);
   }
 
   test("other methods are refused with the allowed ones", async () => {

@@ -3,19 +3,15 @@ import assert from "node:assert/strict";
 
 import { Client, HOST, usingModule, usingProvider } from "../clients/support/client.mjs";
 import { module, provider, saying } from "../clients/support/releases.mjs";
-import { scratch } from "../clients/support/scratch.mjs";
-import { newKey } from "../clients/support/signing.mjs";
 import { before, describe, test } from "../clients/support/testing.mjs";
 import { smokeRegistry } from "./support/server.mjs";
 
 const NAMESPACE = "terraform";
 describe("terraform", () => {
   const registry = smokeRegistry();
-  const keyDirectory = scratch();
 
   before(async () => {
-    const key = await newKey(keyDirectory);
-    await registry.trusts(NAMESPACE, key);
+    const key = await registry.trusts(NAMESPACE);
     await registry.publishes(
       provider({ address: `${NAMESPACE}/hello`, version: "1.0.0", key }),
       module({ address: `${NAMESPACE}/greeting/aws`, version: "1.0.0", files: saying(NAMESPACE) }),

@@ -11,7 +11,6 @@ import { useRegistry } from "../support/registry.mjs";
 import { provider as release } from "../support/releases.mjs";
 import { scratch } from "../support/scratch.mjs";
 import { openBrowser, openProvider, signIn, Terminal, textOf, unlessSignInWorks } from "../support/sign-in.mjs";
-import { newKey } from "../support/signing.mjs";
 import { after, before, describe, test } from "../support/testing.mjs";
 
 const skip = unlessSignInWorks();
@@ -61,10 +60,9 @@ describe("login", { skip }, () => {
   });
   let host;
   before(async () => {
-    host = new URL(registry.url).host;
+    host = registry.host;
     browser = await openBrowser();
-    const key = await newKey(directory);
-    await registry.trusts("acme", key);
+    const key = await registry.trusts("acme");
     await registry.publishes(release({ address: "acme/hello", version: "1.0.0", key }));
   });
   withEachClient((client) => {
@@ -72,8 +70,7 @@ describe("login", { skip }, () => {
     async function loggingIn(t, config = "") {
       const files = { "main.tf": usingProvider(`${host}/acme/hello`, "1.0.0") };
       // If a variable sets the configuration file, clients do not read the credentials that they have stored.
-      const env = { SSL_CERT_FILE: registry.env.SSL_CERT_FILE, TF_CLI_CONFIG_FILE: undefined };
-      const work = await client.workspace(t, registry, files, { env });
+      const work = await client.workspace(t, registry, files, { env: { TF_CLI_CONFIG_FILE: undefined } });
       for (const name of [".terraformrc", ".tofurc"]) await writeFile(join(work.env.HOME, name), config);
       // Terraform does not create this directory.
       await mkdir(join(work.env.HOME, ".terraform.d"));
@@ -142,34 +139,6 @@ describe("login", { skip }, () => {
       await page.waitForSelector("text=Sign-in was refused");
       assert.match(await textOf(page), /The sign-in provider refused the sign-in: access_denied/);
       await endsWithNothing(login, page);
-    });
-  });
-
-  describe("without a terminal", () => {
-    const challenge = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
-    const opened = (changed = {}) => {
-      const parts = { client_id: "terraform-cli", code_challenge: challenge, code_challenge_method: "S256" };
-      Object.assign(parts, { redirect_uri: "http://localhost:10005/login", response_type: "code", state: "a-state" }, changed);
-      return `${registry.url}/oauth/authorize?${new URLSearchParams(parts)}`;
-    };
-
-    test("another site can neither frame the page nor submit its form", async () => {
-      const page = await browser.window();
-      await signIn(page, opened(), "ann");
-      const refusals = [];
-      const framing = await page.context().newPage();
-      framing.on("console", (message) => refusals.push(message.text()));
-      await framing.goto(`${registry.url}/healthz`);
-      await framing.setContent(`<iframe src="${opened({ state: "" })}"></iframe>`);
-      await framing.waitForTimeout(500);
-      assert.match(refusals.join("\n"), /frame|X-Frame-Options/i);
-      const consent = await page.inputValue("input[name=consent]");
-      const foreign = await browser.window();
-      await foreign.goto(`${provider.issuer}/.well-known/openid-configuration`);
-      const form = `<form method=post action="${registry.url}/oauth/consent"><input name=consent value="${consent}">`;
-      await foreign.setContent(`${form}<button name=answer value=allow>x</button></form>`);
-      await foreign.click("button");
-      await foreign.waitForSelector("text=This sign-in cannot continue");
     });
   });
 });

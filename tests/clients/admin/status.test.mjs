@@ -4,17 +4,13 @@ import assert from "node:assert/strict";
 import { HOST, usingModule, usingProvider, withEachClient } from "../support/client.mjs";
 import { useRegistry } from "../support/registry.mjs";
 import { module, provider, saying } from "../support/releases.mjs";
-import { scratch } from "../support/scratch.mjs";
-import { newKey } from "../support/signing.mjs";
 import { before, describe, test } from "../support/testing.mjs";
 
 describe("the status of a release", () => {
   const registry = useRegistry();
-  const keyDirectory = scratch();
   let count = 0;
   before(async () => {
-    registry.key = await newKey(keyDirectory);
-    await registry.trusts("acme", registry.key);
+    registry.key = await registry.trusts("acme");
   });
 
   /** Publishes a new provider with these versions for a test; returns its type. */

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/flate"
 	"math/bits"
+	"slices"
 )
 
 // Deflate data and the content that they are meant to unpack to. Most are created by hand, with trees and
@@ -93,18 +94,8 @@ func (w *deflater) fixed() {
 		kind = 3
 	}
 	w.field(kind, 2)
-	lengths := make([]int, 288)
-	for symbol := range lengths {
-		lengths[symbol] = map[bool]int{true: 8, false: 9}[symbol < 144]
-		if symbol >= 256 {
-			lengths[symbol] = map[bool]int{true: 7, false: 8}[symbol < 280]
-		}
-	}
-	distances := make([]int, 32)
-	for symbol := range distances {
-		distances[symbol] = 5
-	}
-	w.symbols(newTree(lengths), newTree(distances), allBelow(286), allBelow(30))
+	lengths := slices.Concat(repeated(8, 144), repeated(9, 112), repeated(7, 24), repeated(8, 8))
+	w.symbols(newTree(lengths), newTree(repeated(5, 32)), allBelow(286), allBelow(30))
 }
 
 func (w *deflater) dynamic() {
@@ -347,6 +338,8 @@ func used(lengths []int, least int) int {
 	}
 	return n
 }
+
+func repeated(length, count int) []int { return slices.Repeat([]int{length}, count) }
 
 func allBelow(limit int) []int {
 	all := make([]int, limit)

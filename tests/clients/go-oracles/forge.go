@@ -9,7 +9,7 @@ import (
 	"crypto/rsa"
 	"crypto/sha1"
 	"crypto/sha256"
-	"crypto/sha512"
+	_ "crypto/sha512"
 	"encoding/asn1"
 	"encoding/binary"
 	"math/big"
@@ -269,23 +269,9 @@ func (key *forger) area(subpackets []byte) []byte {
 }
 
 func digestOfAll(id byte, parts ...[]byte) []byte {
-	all := bytes.Join(parts, nil)
-	switch id {
-	case 2:
-		digest := sha1.Sum(all)
-		return digest[:]
-	case 8:
-		digest := sha256.Sum256(all)
-		return digest[:]
-	case 9:
-		digest := sha512.Sum384(all)
-		return digest[:]
-	case 10:
-		digest := sha512.Sum512(all)
-		return digest[:]
-	}
-	digest := sha256.Sum224(all)
-	return digest[:]
+	hash := hashes[id].New()
+	hash.Write(bytes.Join(parts, nil))
+	return hash.Sum(nil)
 }
 
 func (key *forger) numbers(s *source, id byte, digest []byte) []byte {

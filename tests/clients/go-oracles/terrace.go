@@ -17,8 +17,6 @@ type verdict struct {
 	Messages []string `json:"messages"`
 	// The result for archives.
 	Entries []entry `json:"entries"`
-	// The result for SHA256SUMS.
-	Digests map[string]string `json:"digests"`
 	// The result for keys and signatures.
 	Served struct {
 		Keys      []string `json:"keys"`

@@ -9,7 +9,6 @@ import { run } from "../support/programs.mjs";
 import { useRegistry } from "../support/registry.mjs";
 import { ELSEWHERE, HERE, provider } from "../support/releases.mjs";
 import { scratch } from "../support/scratch.mjs";
-import { newKey } from "../support/signing.mjs";
 import { before, test } from "../support/testing.mjs";
 
 /** The origin's hostname in source addresses. */
@@ -26,38 +25,29 @@ withEachClient((client) => {
     const texts = await Promise.all([origin, mirror].map(({ env }) => readFile(env.SSL_CERT_FILE, "utf8")));
     authorities = join(directory, "authorities.pem");
     await writeFile(authorities, texts.join("\n"));
-    key = await newKey(directory);
-    await origin.trusts("acme", key);
+    key = await origin.trusts("acme");
     for (const version of ["1.0.0", "1.1.0", "2.0.0"]) await origin.publishes(provider({ address: "acme/hello", version, key }));
   });
 
-  /** Runs `terrace mirror …` and returns its report. */
-  async function mirrors(...args) {
-    // Its archives are on another host, which must be named as well, because it is also in a private network.
-    const archives = origin.archiveOrigin;
-    const at = ["--origin", `${ORIGIN}=${origin.url}`, "--origin", `archives.test=${archives}`, "--json"];
+  /** Runs `terrace …` and returns its report. */
+  async function terrace(...args) {
     const env = { ...process.env, ...mirror.env, SSL_CERT_FILE: authorities };
-    const { code, stdout, output } = await run(cli, ["mirror", ...args, ...at], { env });
+    const { code, stdout, output } = await run(cli, [...args, "--json"], { env });
     assert.equal(code, 0, output.toString());
     return JSON.parse(stdout.toString());
   }
 
+  const mirrors = (...args) => terrace("mirror", ...args, "--origin", `${ORIGIN}=${origin.url}`);
+
+  /** The configuration of a client that reaches the origin itself. */
+  const atOrigin = () => ({ config: hostBlock(origin, ORIGIN), env: { SSL_CERT_FILE: authorities } });
+
   const installing = (t, version, files = {}) =>
-    client.workspace(
-      t,
-      mirror,
-      { "main.tf": usingProvider(`${ORIGIN}/acme/hello`, version), ...files },
-      {
-        config: networkMirror(mirror),
-        env: { SSL_CERT_FILE: authorities },
-      },
-    );
+    client.workspace(t, mirror, { "main.tf": usingProvider(`${ORIGIN}/acme/hello`, version), ...files }, { config: networkMirror(mirror), env: { SSL_CERT_FILE: authorities } });
 
   /** Installs from the origin itself, and returns the lock file. */
   async function lockedAtOrigin(t, version) {
-    const config = hostBlock(origin, ORIGIN);
-    const files = { "main.tf": usingProvider(`${ORIGIN}/acme/hello`, version) };
-    const work = await client.workspace(t, origin, files, { config, env: { SSL_CERT_FILE: authorities } });
+    const work = await client.workspace(t, origin, { "main.tf": usingProvider(`${ORIGIN}/acme/hello`, version) }, atOrigin());
     await work.runs("init");
     return work.read(".terraform.lock.hcl");
   }
@@ -79,6 +69,16 @@ withEachClient((client) => {
     await work.runs("init");
     await work.remove(".terraform");
     await work.runs("init", "-lockfile=readonly");
+  });
+
+  test("a directory of providers mirror is pushed, and a second push uploads nothing (5.11)", { skip: onlyLinux }, async (t) => {
+    const work = await client.workspace(t, origin, { "main.tf": usingProvider(`${ORIGIN}/acme/pushed`, "1.0.0") }, atOrigin());
+    await origin.publishes(provider({ address: "acme/pushed", version: "1.0.0", key }));
+    await work.runs("providers", "mirror", `-platform=${HERE}`, `-platform=${ELSEWHERE}`, "out");
+    // Both commands give the same result.
+    const out = join(work.directory, "out");
+    assert.deepEqual(statuses(await terrace("admin", "import", out)), ["1.0.0 created"]);
+    assert.deepEqual(statuses(await terrace("mirror", "push", out)), ["1.0.0 unchanged"]);
   });
 
   test("mirror sync reads a list, a lock file and a configuration", { skip: onlyLinux }, async (t) => {

@@ -5,8 +5,6 @@ import assert from "node:assert/strict";
 import { onlyLinux, usingProvider, withEachClient } from "../support/client.mjs";
 import { inBothModes, useRegistry } from "../support/registry.mjs";
 import { ELSEWHERE, HERE, mirrored, provider } from "../support/releases.mjs";
-import { scratch } from "../support/scratch.mjs";
-import { newKey } from "../support/signing.mjs";
 import { before, test } from "../support/testing.mjs";
 
 /** An unreachable registry, so everything installed under this name comes from the mirror. */
@@ -17,14 +15,12 @@ const installedBy = (...methods) => `provider_installation {\n${methods.join("")
 
 inBothModes((mode) => {
   const registry = useRegistry({ mode, https: true });
-  const keyDirectory = scratch();
   let url;
   let key;
 
   before(async () => {
     url = `${registry.url}/mirror/`;
-    key = await newKey(keyDirectory);
-    await registry.trusts("acme", key);
+    key = await registry.trusts("acme");
     await registry.publishes(
       provider({ address: "acme/hello", version: "1.0.0", key }),
       mirrored(ORIGIN, key, provider({ address: "acme/widget", version: "1.0.0", key })),
@@ -36,7 +32,7 @@ inBothModes((mode) => {
 
   withEachClient((client) => {
     const work = (t, source, version, config = installedBy(networkMirror(url))) =>
-      client.workspace(t, registry, { "main.tf": usingProvider(source, version) }, { config, env: { SSL_CERT_FILE: registry.env.SSL_CERT_FILE } });
+      client.workspace(t, registry, { "main.tf": usingProvider(source, version) }, { config });
 
     for (const [what, source, version] of [
       ["hosted here", "127.0.0.1/acme/hello", "1.0.0"],
@@ -77,11 +73,10 @@ inBothModes((mode) => {
     });
 
     test("a provider that the mirror lacks is installed from elsewhere: 404 is not an error (5.5)", { skip: onlyLinux }, async (t) => {
-      const config = installedBy(networkMirror(url), "  direct {}\n");
-      const host = new URL(registry.url).host;
-      const found = await work(t, `${host}/acme/hello`, "1.0.0", installedBy(`  network_mirror {\n    url = "${url}"\n    include = ["${ORIGIN}/*/*"]\n  }\n`, "  direct {}\n"));
-      await found.runs("init");
-      const nowhere = await work(t, `${ORIGIN}/acme/nothing`, "1.0.0", config);
+      const host = registry.host;
+      const some = `  network_mirror {\n    url = "${url}"\n    include = ["${ORIGIN}/*/*"]\n  }\n`;
+      await (await work(t, `${host}/acme/hello`, "1.0.0", installedBy(some, "  direct {}\n"))).runs("init");
+      const nowhere = await work(t, `${ORIGIN}/acme/nothing`, "1.0.0", installedBy(networkMirror(url), "  direct {}\n"));
       assert.match(await nowhere.fails("init"), /acme\/nothing/);
     });
 
@@ -96,7 +91,7 @@ inBothModes((mode) => {
     });
 
     test("providers mirror writes this registry's providers into a directory (5.11)", { skip: onlyLinux }, async (t) => {
-      const host = new URL(registry.url).host;
+      const host = registry.host;
       const found = await work(t, `${host}/acme/hello`, "1.0.0", "");
       await found.runs("providers", "mirror", `-platform=${HERE}`, `-platform=${ELSEWHERE}`, "out");
       const written = JSON.parse(await found.read(`out/${host}/acme/hello/1.0.0.json`));

@@ -1,17 +1,16 @@
 // Pull-through in workerd, with the real clients: packages of another registry are fetched on demand.
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
+import { until } from "../../../scripts/lib/wait.mjs";
 import { sha256, zip } from "../support/archives.mjs";
 import { networkMirror, onlyLinux, usingProvider, withEachClient } from "../support/client.mjs";
 import { openFront } from "../support/front.mjs";
 import { inBothModes, isNative, useRegistry } from "../support/registry.mjs";
 import { HERE, packaged, provider, signedProvider } from "../support/releases.mjs";
 import { scratch } from "../support/scratch.mjs";
-import { newKey } from "../support/signing.mjs";
 import { after, before, describe, test } from "../support/testing.mjs";
 
 /** The origin's hostname in source addresses, and in the names of its providers here. */
@@ -23,9 +22,6 @@ const PATIENCE_MS = 9_500;
 /** The size of a zip that 32 clients download at once: a debug build of `terrace serve` takes long for a larger one. */
 const CROWDED_BYTES = isNative ? 2_000_000 : 20_000_000;
 
-/** The time until a request is in the log, in milliseconds. */
-const LOGGED_MS = 500;
-
 /** Starts an origin behind a front that can alter its answers, and a registry that pulls from it. */
 function usePull(mode = "presigned", vars = {}) {
   const directory = scratch();
@@ -33,8 +29,7 @@ function usePull(mode = "presigned", vars = {}) {
   found.origin = useRegistry({ mode: "worker" });
   before(async () => {
     found.front = await openFront(found.origin.url, join(directory, "front"));
-    found.key = await newKey(directory);
-    await found.origin.trusts("acme", found.key);
+    found.key = await found.origin.trusts("acme");
   });
   after(() => found.front?.stop());
   found.registry = useRegistry(() => ({
@@ -56,13 +51,12 @@ async function bytesOf(url) {
 
 /** Waits until a package is served from this registry's own storage. */
 async function isStored(registry, type, version) {
-  const deadline = Date.now() + PATIENCE_MS;
-  for (;;) {
+  const url = await until(async () => {
     const { archives } = await registry.json(packages(type, version));
-    if (!archives[HERE].url.includes("/pull/")) return archives[HERE].url;
-    assert.ok(Date.now() < deadline, "it is not stored");
-    await sleep(200);
-  }
+    return !archives[HERE].url.includes("/pull/") && archives[HERE].url;
+  }, { ms: PATIENCE_MS, pause: 200 });
+  assert.ok(url, "it is not stored");
+  return url;
 }
 
 inBothModes((mode) => {
@@ -75,9 +69,8 @@ inBothModes((mode) => {
       const { front, key, origin, registry } = pull;
       await origin.publishes(...["1.0.0", "1.1.0", "2.0.0"].map((version) => provider({ address: `acme/${type}`, version, key })));
       const config = networkMirror(registry);
-      const env = { SSL_CERT_FILE: registry.env.SSL_CERT_FILE };
       const files = { "main.tf": usingProvider(`${ORIGIN}/acme/${type}`, "~> 1.0") };
-      const work = await client.workspace(t, registry, files, { config, env });
+      const work = await client.workspace(t, registry, files, { config });
       const { said } = await work.runs("init");
       assert.match(said, new RegExp(`${type} v1\\.1\\.0`));
       await work.remove(".terraform");
@@ -91,7 +84,7 @@ inBothModes((mode) => {
       const answers = front.answers;
       front.answers = (_, response) => response.socket.destroy() && true;
       t.after(() => (front.answers = answers));
-      const again = await client.workspace(t, registry, { ...files, ".terraform.lock.hcl": locked }, { config, env });
+      const again = await client.workspace(t, registry, { ...files, ".terraform.lock.hcl": locked }, { config });
       await again.runs("init");
     });
   });
@@ -153,11 +146,6 @@ describe("a pulled package of the edge", () => {
     assert.deepEqual(await bytesOf(url), { status: 200, digest });
     assert.deepEqual(await bytesOf(archives[HERE].url), { status: 200, digest }, "the first URL leads to the stored package");
     assert.equal(front.count(".zip"), fetched);
-    await sleep(LOGGED_MS);
-    const lines = (await readFile(registry.logFile, "utf8")).split("\n").filter((line) => line.includes('"cache":'));
-    // There is no cache here. The entrypoint was asked twice; `terrace serve` has none.
-    const expected = isNative ? [] : [true, true];
-    assert.deepEqual(lines.map((line) => /"status":200.*"cache":"none"/.test(line)), expected, lines.join("\n"));
   });
 });
 
@@ -165,7 +153,7 @@ describe("a hostile origin", () => {
   const pull = usePull();
   let versions = 0;
 
-  /** Publishes a new version for each test, because a failed one is not retried for a while. */
+  /** Publishes a new provider for each test, because a failed one is not retried for a while. */
   async function published() {
     const type = `hostile${(versions += 1)}`;
     const release = await provider({ address: `acme/${type}`, version: "1.0.0", key: pull.key });
@@ -173,106 +161,57 @@ describe("a hostile origin", () => {
     return { type, release };
   }
 
-  /** Waits until the registry has logged a text: its output arrives a moment later. */
-  async function logged(text) {
-    const deadline = Date.now() + PATIENCE_MS;
-    for (;;) {
-      const log = await readFile(pull.registry.logFile, "utf8");
-      if (log.includes(text)) return;
-      assert.ok(Date.now() < deadline, log);
-      await sleep(100);
-    }
+  /** Lets the origin answer requests until the end of the test. */
+  function originAnswers(t, answers) {
+    pull.front.answers = answers;
+    t.after(() => (pull.front.answers = () => false));
   }
-
-  const redirect = (location) => (_, response) => {
-    response.writeHead(302, { location }).end();
-    return true;
-  };
 
   for (const [what, location, told] of [
     ["a cloud's metadata", "https://169.254.169.254/latest/meta-data/", /public internet/],
-    ["this machine", "https://127.0.0.1/", /this machine/],
-    ["this machine by its name", "https://localhost/", /this machine/],
-    ["this machine in another notation", "https://2130706433/", /this machine/],
-    ["a private network", "https://10.0.0.1/", /private/],
-    ["plain http", "http://registry.terraform.io/", /only https/],
-    ["a file", "file:///etc/passwd", /only https/],
-    ["an invalid URL", "https://", /invalid URL/],
     ["itself, again and again", "/.well-known/terraform.json", /more than 5 redirects/],
   ]) {
     test(`a redirect to ${what} is not followed`, async (t) => {
       const { type } = await published();
-      pull.front.answers = redirect(location);
-      t.after(() => (pull.front.answers = () => false));
+      originAnswers(t, (_, response) => response.writeHead(302, { location }).end() && true);
       const response = await pull.registry.request(list(type));
       assert.equal(response.status, 502);
       assert.match(await response.text(), told);
     });
   }
 
-  /** Returns the error answered to a request for the packages while `answers` are those of the origin. It must be logged, too. */
-  async function refused(t, type, answers, version = "1.0.0") {
-    pull.front.answers = answers;
-    t.after(() => (pull.front.answers = () => false));
-    const started = Date.now();
-    const response = await pull.registry.request(packages(type, version));
-    assert.equal(response.status, 502);
-    assert.ok(Date.now() - started < PATIENCE_MS);
-    const [told] = (await response.json()).errors;
-    await logged(`origin: ${told}`);
-    return told;
-  }
-
   test("an origin that does not answer is given up before clients give up", async (t) => {
     const { type } = await published();
-    assert.match(await refused(t, type, () => true), /no response within \d+ seconds/);
-  });
-
-  test("a broken connection to the origin is answered with 502, and known documents are served", async (t) => {
-    const { type } = await published();
-    await pull.registry.json(packages(type, "1.0.0"));
-    const killed = (path, response) => path.includes("/download/") && response.socket.destroy() && true;
-    const { archives } = await pull.registry.json(packages(type, "1.0.0"));
-    pull.front.answers = killed;
-    t.after(() => (pull.front.answers = () => false));
-    const response = await fetch(archives[HERE].url);
+    originAnswers(t, () => true);
+    const started = Date.now();
+    const response = await pull.registry.request(packages(type, "1.0.0"));
     assert.equal(response.status, 502);
-    await pull.registry.json(packages(type, "1.0.0"));
-    await pull.registry.json(list(type));
+    assert.ok(Date.now() - started < PATIENCE_MS);
+    assert.match(await response.text(), /no response within \d+ seconds/);
   });
 
-  /** Pulls a package while `answers` are those of the origin, and checks that no part of it is stored. */
-  async function spoiled(t, answers) {
-    const { type, release } = await published();
-    const { archives } = await pull.registry.json(packages(type, "1.0.0"));
-    pull.front.answers = (path, response) => path.endsWith(".zip") && answers(response);
-    t.after(() => (pull.front.answers = () => false));
-    const response = await fetch(archives[HERE].url);
-    const body = await response.arrayBuffer().then(Buffer.from, () => null);
-    const right = release.body.packages.find(({ os, arch }) => `${os}_${arch}` === HERE);
-    assert.ok(body === null || response.status === 502 || sha256(body) !== right.sha256);
-    await sleep(500);
-    const again = await pull.registry.json(packages(type, "1.0.0"));
-    assert.match(again.archives[HERE].url, /\/pull\//);
-    const failed = await fetch(again.archives[HERE].url);
-    assert.equal(failed.status, 502);
+  for (const [what, headers, spoils] of [
+    ["whose connection breaks", null, (response) => response.socket.destroy()],
+    ["that ends early", { "content-length": 1000 }, (response) => response.write(randomBytes(500), () => response.socket.destroy())],
+    ["without a length", {}, (response) => response.end(randomBytes(500))],
+  ]) {
+    test(`a zip ${what} is not kept, and known documents are served`, async (t) => {
+      const { type, release } = await published();
+      const { archives } = await pull.registry.json(packages(type, "1.0.0"));
+      originAnswers(t, (path, response) => {
+        if (!path.endsWith(".zip")) return false;
+        if (headers) response.writeHead(200, { "content-type": "application/zip", ...headers });
+        spoils(response);
+        return true;
+      });
+      const response = await fetch(archives[HERE].url);
+      const body = await response.arrayBuffer().then(Buffer.from, () => null);
+      const right = release.body.packages.find(({ os, arch }) => `${os}_${arch}` === HERE);
+      assert.ok(body === null || response.status === 502 || sha256(body) !== right.sha256);
+      await sleep(500);
+      const again = await pull.registry.json(packages(type, "1.0.0"));
+      assert.match(again.archives[HERE].url, /\/pull\//);
+      assert.equal((await fetch(again.archives[HERE].url)).status, 502);
+    });
   }
-
-  test("a zip that ends early is not kept", async (t) => {
-    const short = (response) => {
-      response.writeHead(200, { "content-type": "application/zip", "content-length": 1000 });
-      response.write(randomBytes(500), () => response.socket.destroy());
-      return true;
-    };
-    await spoiled(t, short);
-  });
-
-  test("a zip without a length from the origin is refused", async (t) => {
-    const chunked = (response) => {
-      response.writeHead(200, { "content-type": "application/zip" });
-      response.end(randomBytes(500));
-      return true;
-    };
-    await spoiled(t, chunked);
-  });
 });

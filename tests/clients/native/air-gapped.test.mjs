@@ -5,15 +5,12 @@ import { cp } from "node:fs/promises";
 import { join } from "node:path";
 
 import { cli } from "../../../scripts/build.mjs";
-import { startNativeServer } from "../../../scripts/native-server.mjs";
 import { hostBlock, networkMirror, onlyLinux, usingProvider, withEachClient } from "../support/client.mjs";
-import { useNativeRegistry } from "../support/native.mjs";
-import { Registry, trustCa } from "../support/registry.mjs";
+import { registryOf, useRegistry } from "../support/registry.mjs";
 import { runs } from "../support/programs.mjs";
 import { ELSEWHERE, HERE, provider } from "../support/releases.mjs";
 import { scratch } from "../support/scratch.mjs";
-import { newKey } from "../support/signing.mjs";
-import { before, cleanupOf, test } from "../support/testing.mjs";
+import { before, test } from "../support/testing.mjs";
 
 /** The origin's hostname in source addresses. */
 const ORIGIN = "origin.test";
@@ -21,14 +18,13 @@ const SOURCE = `${ORIGIN}/acme/hello`;
 
 withEachClient((client) => {
   const directory = scratch();
-  const origin = useNativeRegistry({ https: true });
-  const connected = useNativeRegistry();
+  const origin = useRegistry({ https: true });
+  const connected = useRegistry();
   const copy = join(directory, "copy");
   let key;
 
   before(async () => {
-    key = await newKey(directory);
-    await origin.trusts("acme", key);
+    key = await origin.trusts("acme");
     for (const version of ["1.0.0", "1.1.0"]) await origin.publishes(provider({ address: "acme/hello", version, key }));
   });
 
@@ -48,7 +44,7 @@ withEachClient((client) => {
   function outside(t, version, files = {}) {
     const config = hostBlock(origin, ORIGIN);
     const all = { "main.tf": usingProvider(SOURCE, version), ...files };
-    return client.workspace(t, origin, all, { config, env: { SSL_CERT_FILE: origin.env.SSL_CERT_FILE } });
+    return client.workspace(t, origin, all, { config });
   }
 
   const LOCK = ".terraform.lock.hcl";
@@ -63,7 +59,7 @@ withEachClient((client) => {
     const inside = await carried(t, copy);
     await Promise.all([origin.stop(), connected.stop()]);
     assert.match(await terrace(["admin", "verify"], inside), /are intact/);
-    const network = { config: networkMirror(inside), env: { SSL_CERT_FILE: inside.env.SSL_CERT_FILE } };
+    const network = { config: networkMirror(inside) };
     const project = (version, files) => client.workspace(t, inside, { "main.tf": usingProvider(SOURCE, version), ...files }, network);
     const there = await project("1.0.0", { [LOCK]: locked });
     await there.runs("init", "-lockfile=readonly");
@@ -93,8 +89,6 @@ withEachClient((client) => {
   async function carried(t, from) {
     const stateDir = scratch(t, { quick: true });
     await cp(from, join(stateDir, "registry"), { recursive: true });
-    const registry = Object.assign(new Registry(), await startNativeServer(cleanupOf(t), { https: true, stateDir }));
-    await trustCa(registry.env.SSL_CERT_FILE);
-    return registry;
+    return registryOf(t, { https: true, stateDir });
   }
 });

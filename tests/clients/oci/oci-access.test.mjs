@@ -4,12 +4,11 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import { sha256 } from "../support/archives.mjs";
-import { onlyLinux, usingModule, usingProvider, withEachClient } from "../support/client.mjs";
+import { ociMirror, onlyLinux, usingModule, usingProvider, withEachClient } from "../support/client.mjs";
 import { run, runs, unlessOnPath } from "../support/programs.mjs";
 import { inBothModes, useRegistry } from "../support/registry.mjs";
 import { ELSEWHERE, HERE, mirrored, module, provider, saying } from "../support/releases.mjs";
 import { scratch } from "../support/scratch.mjs";
-import { newKey } from "../support/signing.mjs";
 import { before, describe, test } from "../support/testing.mjs";
 import { createToken } from "../support/tokens.mjs";
 
@@ -19,8 +18,7 @@ function usePrivateRegistry(mode, vars) {
   const registry = useRegistry({ mode, https: true, vars: { TERRACE_ACCESS: "private", ...vars } });
   const directory = scratch();
   before(async () => {
-    const key = await newKey(directory);
-    await registry.trusts("open", key);
+    const key = await registry.trusts("open");
     const greeting = module({ address: "acme/greeting/local", version: "1.0.0", files: saying("hello") });
     await registry.publishes(
       mirrored(ORIGIN, key, provider({ address: "acme/widget", version: "1.0.0", key })),
@@ -28,7 +26,6 @@ function usePrivateRegistry(mode, vars) {
       greeting,
     );
     [registry.archive] = greeting.archives.keys();
-    registry.host = new URL(registry.url).host;
     const { token } = await createToken(registry, "read:acme", `read:${ORIGIN}`);
     registry.reader = token;
   });
@@ -43,10 +40,8 @@ withEachClient((client) => {
     const files = { "main.tf": usingProvider(`${ORIGIN}/acme/widget`, "1.0.0") };
 
     function work(t, files, credentials = "") {
-      const template = `${registry.host}/providers/$\{hostname}/$\{namespace}/$\{type}`;
-      const mirror = `provider_installation {\n oci_mirror {\n repository_template = "${template}"\n include = ["*/*/*"]\n }\n}\n`;
-      const config = `${mirror}oci_default_credentials {\n discover_ambient_credentials = false\n}\n${credentials}`;
-      return client.workspace(t, registry, files, { config, env: { SSL_CERT_FILE: registry.env.SSL_CERT_FILE } });
+      const config = `${ociMirror(registry)}oci_default_credentials {\n discover_ambient_credentials = false\n}\n${credentials}`;
+      return client.workspace(t, registry, files, { config });
     }
 
     const withPassword = (password) => `oci_credentials "${registry.host}" {\n username = "anybody"\n password = "${password}"\n}\n`;
@@ -54,7 +49,7 @@ withEachClient((client) => {
     test("a token as the password installs a provider and a module (6.10, 6.12)", async (t) => {
       await (await work(t, files, withPassword(registry.reader))).runs("init");
       const source = `oci://${registry.host}/modules/acme/greeting/local?tag=1.0.0`;
-      const found = await work(t, { "main.tf": usingModule(source).replace(/ {2}version.*\n/, "") }, withPassword(registry.reader));
+      const found = await work(t, { "main.tf": usingModule(source) }, withPassword(registry.reader));
       await found.runs("init");
       assert.deepEqual(await found.outputs(), { says: "hello" });
     });

@@ -4,13 +4,15 @@ import { mkdir, mkdtemp, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import { sha256, zip } from "../support/archives.mjs";
-import { networkMirror, onlyLinux, usingProvider, withEachClient } from "../support/client.mjs";
-import { unlessUsable, useTlsRegistry } from "../support/oci.mjs";
-import { run, runs } from "../support/programs.mjs";
-import { inBothModes } from "../support/registry.mjs";
+import { networkMirror, ociMirror, onlyLinux, usingProvider, withEachClient } from "../support/client.mjs";
+import { run, runs, unlessOnPath } from "../support/programs.mjs";
+import { inBothModes, useRegistry } from "../support/registry.mjs";
 import { ELSEWHERE, HERE } from "../support/releases.mjs";
 import { scratch } from "../support/scratch.mjs";
 import { describe, test } from "../support/testing.mjs";
+
+/** The `skip` option of a test that needs a client. */
+const unlessUsable = (program) => onlyLinux || unlessOnPath(program);
 
 const INDEX = "application/vnd.oci.image.index.v1+json";
 const VERSION = "4.0.6";
@@ -43,7 +45,7 @@ async function downloads(home, type = "tls") {
 }
 
 describe("oras", { skip: unlessUsable("oras") }, () => inBothModes((mode) => {
-  const registry = useTlsRegistry(mode);
+  const registry = useRegistry({ mode, https: true });
 
   /** Pushes a provider as OpenTofu's page describes, command by command. */
   async function walkThrough(t, repository) {
@@ -123,11 +125,9 @@ describe("oras", { skip: unlessUsable("oras") }, () => inBothModes((mode) => {
     test("a pushed provider is installed from the network mirror", { skip: onlyLinux }, async (t) => {
       const repository = `opentofu-providers/mirrored-${client.name}/tls`;
       const { home, zips } = await walkThrough(t, repository);
-      const config = networkMirror(registry);
       const source = `registry.opentofu.org/mirrored-${client.name}/tls`;
       const files = { "main.tf": usingProvider(source, VERSION) };
-      const options = { config, env: { SSL_CERT_FILE: registry.env.SSL_CERT_FILE } };
-      const found = await client.workspace(t, registry, files, options);
+      const found = await client.workspace(t, registry, files, { config: networkMirror(registry) });
       assert.match((await found.runs("init")).said, new RegExp(`Installed \\S*mirrored-${client.name}/tls v${VERSION}`));
       // Terraform locks only hashes that it has computed, OpenTofu also those that the mirror listed.
       const { zh } = await found.lockedHashes();
@@ -139,18 +139,16 @@ describe("oras", { skip: unlessUsable("oras") }, () => inBothModes((mode) => {
 
     test("a pushed provider is installed by oci_mirror from its own repository (6.3, 6.6)", { skip: onlyLinux }, async (t) => {
       await walkThrough(t, "opentofu-providers/direct/tls");
-      const template = `${registry.host}/opentofu-providers/$\{namespace}/$\{type}`;
-      const config = `provider_installation {\n  oci_mirror {\n    repository_template = "${template}"\n    include = ["registry.opentofu.org/*/*"]\n  }\n}\n`;
       const files = { "main.tf": usingProvider("registry.opentofu.org/direct/tls", `~> ${VERSION}`) };
-      const options = { config, env: { SSL_CERT_FILE: registry.env.SSL_CERT_FILE } };
-      const found = await client.workspace(t, registry, files, options);
+      const config = ociMirror(registry, "opentofu-providers/${namespace}/${type}", "registry.opentofu.org/*/*");
+      const found = await client.workspace(t, registry, files, { config });
       assert.match((await found.runs("init")).said, new RegExp(`direct/tls v${VERSION}`));
     });
   });
 }));
 
 describe("clients of other projects", () => inBothModes((mode) => {
-  const registry = useTlsRegistry(mode);
+  const registry = useRegistry({ mode, https: true });
 
   /** Creates an image of one layer in a directory, which every client can copy. */
   async function image(home) {

@@ -53,15 +53,6 @@ describe("a copied text", { skip }, () => {
     }
   });
 
-  test("of a document's code has its own button", async () => {
-    const page = await opened(DOCUMENT);
-    const block = page.locator(".prose .snippet");
-    assert.equal(await block.count(), await page.locator(".prose pre").count());
-    await block.first().locator("button").click();
-    await page.waitForFunction(() => document.getElementById("page-live").textContent === "Copied");
-    assert.equal(await clipboard(page), 'resource "widget_part" "example" {\n  name = "cog"\n}\n');
-  });
-
   test("has no button without JavaScript", async () => {
     const page = await visitor(`/modules/${MODULE}/1.2.0`, { javaScriptEnabled: false });
     assert.ok((await page.locator("button.copy").count()) > 0);
@@ -73,8 +64,7 @@ describe("a copied text", { skip }, () => {
 
     /** Runs `init` with the pasted texts. */
     async function installs(t, texts, config = "", from = registry) {
-      const { SSL_CERT_FILE } = from.env;
-      const work = await client.workspace(t, from, { "main.tf": texts }, { config, env: { SSL_CERT_FILE } });
+      const work = await client.workspace(t, from, { "main.tf": texts }, { config });
       const { said } = await work.runs("init");
       return { said, work };
     }

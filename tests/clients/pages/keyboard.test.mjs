@@ -9,7 +9,9 @@ import { before, describe, test } from "../support/testing.mjs";
 
 const DOCUMENT = `/providers/${PROVIDER}/1.1.0/docs/resources/part`;
 const MODULE_PAGE = `/modules/${MODULE}/1.2.0`;
-const PATHS = ["/", "/search?q=widget", `/providers/${PROVIDER}/1.1.0`, DOCUMENT, MODULE_PAGE, `/modules/${MODULE}/versions`, `/modules/${MODULE}/compare/1.0.0...1.2.0`];
+
+/** Pages of different structure, and the widths of windows that differ in what they show. */
+const TABBED = [["/", 1280], [`/providers/${PROVIDER}/1.1.0`, 1280], [DOCUMENT, 1280], [DOCUMENT, 360], [MODULE_PAGE, 1280], [MODULE_PAGE, 360], [`/modules/${MODULE}/compare/1.0.0...1.2.0`, 360]];
 
 /** More than any of these pages has. */
 const MOST_STOPS = 400;
@@ -21,7 +23,7 @@ describe("the keyboard", { skip: unlessBrowser() }, () => {
   const opened = useVisitor(browser, registry);
   before(() => publishCatalogue(registry, directory), "publishing");
 
-  for (const path of PATHS) for (const width of [360, 1280]) {
+  for (const [path, width] of TABBED) {
     test(`Tab reaches every link, field and button of ${path} in their order, visibly, at ${width} pixels`, async () => {
       const page = await opened(path, { width });
       const expected = await page.evaluate(markStops);
@@ -60,8 +62,12 @@ describe("the keyboard", { skip: unlessBrowser() }, () => {
     assert.match(await page.innerText("main"), /widget_gear/);
   });
 
-  test("the filter of the documentation shows matches only, and Enter opens the first", async () => {
+  test("the filter of the documentation shows matches only, says so when there are none, and Enter opens the first", async () => {
     const page = await opened(DOCUMENT);
+    await page.fill("[data-filter]", "zzz");
+    assert.match(await page.innerText(".matches"), /Nothing has this name/);
+    await page.fill("[data-filter]", "");
+    assert.equal(await page.locator(".tree").isVisible(), true);
     await page.focus("[data-filter]");
     await page.keyboard.type("gear");
     assert.equal(await page.locator(".tree").isVisible(), false);
@@ -71,16 +77,6 @@ describe("the keyboard", { skip: unlessBrowser() }, () => {
     assert.equal(await page.textContent("#page-live"), "1 match");
     await page.keyboard.press("Enter");
     await page.waitForURL(/\/1\.1\.0\/docs\/resources\/gear$/);
-  });
-
-  test("the filter of the documentation says so when nothing matches, and shows the tree when it is empty again", async () => {
-    const page = await opened(DOCUMENT);
-    await page.focus("[data-filter]");
-    await page.keyboard.type("zzz");
-    assert.match(await page.innerText(".matches"), /Nothing has this name/);
-    for (let letter = 0; letter < 3; letter += 1) await page.keyboard.press("Backspace");
-    assert.equal(await page.locator(".tree").isVisible(), true);
-    assert.equal(await page.locator(".matches").isVisible(), false);
   });
 
   test("the filter of a list counts its matches, and says so when there are none", async () => {

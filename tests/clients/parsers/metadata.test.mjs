@@ -77,7 +77,7 @@ function theirs(module) {
 }
 
 describe("the details of modules", () => {
-  before(() => mustRun("cargo", ["build", "--quiet", "--workspace", "--example", "describe"]));
+  before(() => mustRun("cargo", ["build", "--quiet", "--workspace", "--features", "terrace-cli/object-store", "--example", "describe"]));
 
   test("details match those of terraform-config-inspect", { skip: unlessOnPath(INSPECT) }, async (t) => {
     const names = modules("modules").filter((name) => !(name in DIFFERENT));

@@ -82,31 +82,3 @@ describe("the examples", () => {
     });
   });
 });
-
-describe("the examples in a private registry", () => {
-  const registry = useRegistry({ vars: { TERRACE_ACCESS: "private" } });
-  const directory = scratch();
-
-  before(async () => {
-    const { namespace, publicKeyFile, providerDist, moduleDir, moduleAddress, moduleVersion } = await buildExamples({ stateDir: directory });
-    for (const args of [
-      ["key", "add", namespace, publicKeyFile],
-      ["publish", "provider", providerDist, "--namespace", namespace],
-      ["publish", "module", moduleDir, "--address", moduleAddress, "--version", moduleVersion],
-    ]) {
-      const { code, output } = await run("terrace", args, { env: { ...process.env, ...registry.env } });
-      assert.equal(code, 0, output);
-    }
-  });
-
-  withEachClient((client) => {
-    test("init in the consumer needs the token, which the written configuration has", async (t) => {
-      const files = { "main.tf": await readFile(CONSUMER, "utf8") };
-      const stranger = await client.workspace(t, registry, files, { config: terraformConfig(registry) });
-      assert.match(await stranger.fails("init"), /401 Unauthorized|requires authentication credentials/);
-      const config = terraformConfig(registry, { token: registry.secrets.adminToken });
-      const work = await client.workspace(t, registry, files, { config });
-      await work.runs("init");
-    });
-  });
-});

@@ -36,7 +36,7 @@ describe("what is in use", () => {
 
   const publishes = (name, version, from = name) => runs("publish", "module", "--address", `acme/${name}/aws`, "--version", version, `../${from}`);
 
-  const called = (address, version) => `module "x" {\n  source  = "${new URL(registry.url).host}/${address}"\n  version = "${version}"\n}\n`;
+  const called = (address, version) => `module "x" {\n  source  = "${registry.host}/${address}"\n  version = "${version}"\n}\n`;
 
   before(async () => {
     await write({

@@ -1,9 +1,9 @@
 // An environment like that of a machine with Node and terraform, and nothing else: no Rust, no Go, an empty home.
+import { realpathSync } from "node:fs";
 import { mkdir, symlink, writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 
-import { npmPrograms } from "../../../scripts/lib/npm.mjs";
 import { onPath } from "../../../scripts/lib/run.mjs";
 
 /** Variables that the network of this machine may need. */
@@ -17,7 +17,8 @@ export async function bareEnvironment(directory) {
   const [bin, home] = [join(directory, "bin"), join(directory, "home")];
   for (const path of [bin, home]) await mkdir(path, { recursive: true });
   await symlink(process.execPath, join(bin, "node"));
-  for (const [name, script] of Object.entries(npmPrograms())) {
+  const npm = process.env.npm_execpath?.endsWith("npm-cli.js") ? process.env.npm_execpath : realpathSync(onPath("npm"));
+  for (const [name, script] of Object.entries({ npm, npx: join(dirname(npm), "npx-cli.js") })) {
     await writeFile(join(bin, name), `#!/bin/sh\nexec node '${script}' "$@"\n`, { mode: 0o755 });
   }
   for (const name of PROGRAMS) if (onPath(name)) await symlink(onPath(name), join(bin, name));

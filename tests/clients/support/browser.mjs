@@ -7,10 +7,6 @@ import { unlessOnPath } from "./programs.mjs";
 import { openBrowser } from "./sign-in.mjs";
 import { after, before } from "./testing.mjs";
 
-/** The widths of a telephone and of a small computer. */
-export const WIDTHS = [360, 1280];
-export const SCHEMES = ["light", "dark"];
-
 /** The `skip` option of a test that needs a browser: false, or the reason why it is skipped. */
 export const unlessBrowser = () => unlessOnPath("chromium");
 

@@ -5,7 +5,6 @@ import { dirname, join } from "node:path";
 import { cli } from "../../../scripts/build.mjs";
 import { runs } from "./programs.mjs";
 import { mirrored, module, provider, saying } from "./releases.mjs";
-import { newKey } from "./signing.mjs";
 
 export const PROVIDER = "acme/widget";
 export const MODULE = "acme/network/aws";
@@ -96,8 +95,7 @@ async function writeAll(directory, files) {
 export async function publishCatalogue(registry, directory) {
   const env = { ...process.env, ...registry.env, TERRACE_URL: registry.url, TERRACE_TOKEN: registry.secrets.adminToken };
   const terrace = (...args) => runs(cli, args, { env, cwd: directory });
-  const key = await newKey(directory);
-  await registry.trusts("acme", key);
+  const key = await registry.trusts("acme");
   await registry.publishes(
     provider({ address: PROVIDER, version: "1.0.0", key }),
     provider({ address: PROVIDER, version: "1.0.1", key }),
@@ -132,7 +130,7 @@ export const PAGES = {
   "the start page": { path: "/", shows: "globex" },
   "the list of modules": { path: "/browse/modules", shows: "network" },
   "the list of providers": { path: "/browse/providers", shows: "widget" },
-  "the page about assistants": { path: "/assistants", shows: "claude mcp add", readsNothing: true },
+  "the page about assistants": { path: "/assistants", shows: "claude mcp add" },
   "a namespace": { path: "/namespaces/acme", shows: "network" },
   "a version of a provider": { path: `/providers/${PROVIDER}/1.1.0` },
   "an older version of a provider": { path: `/providers/${PROVIDER}/1.0.0` },

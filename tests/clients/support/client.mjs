@@ -59,7 +59,7 @@ export class Client {
     const configFile = join(home, "cli-config");
     await mkdir(directory);
     await writeFile(configFile, config);
-    const workspace = new Workspace(this.#program, directory, clientEnv(home, configFile, env));
+    const workspace = new Workspace(this.#program, directory, clientEnv(home, configFile, { ...certificates(registry), ...env }));
     for (const [name, text] of Object.entries(files)) await workspace.write(name, text);
     return workspace;
   }
@@ -71,11 +71,18 @@ export const onlyLinux = process.platform === "linux" ? false : "SSL_CERT_FILE w
 /** A CLI configuration that installs all providers from the network mirror of a registry. */
 export const networkMirror = ({ url }) => `provider_installation {\n  network_mirror {\n    url = "${url}/mirror/"\n  }\n}\n`;
 
+/** A CLI configuration that installs all providers from OCI repositories, of which OpenTofu replaces the parts in `${}`. */
+export const ociMirror = ({ host }, path = "providers/${hostname}/${namespace}/${type}", include = "*/*/*") =>
+  `provider_installation {\n  oci_mirror {\n    repository_template = "${host}/${path}"\n    include = ["${include}"]\n  }\n}\n`;
+
 /** A CLI configuration that maps a hostname to a registry, without a sign-in. */
 export function hostBlock({ url, services }, name = HOST) {
   const lines = Object.entries(services).filter(([, path]) => typeof path === "string").map(([service, path]) => `    "${service}" = "${new URL(path, url)}"\n`);
   return `host "${name}" {\n  services = {\n${lines.join("")}  }\n}\n`;
 }
+
+/** The CA of a registry over TLS, which its clients trust. */
+const certificates = ({ env }) => (env?.SSL_CERT_FILE ? { SSL_CERT_FILE: env.SSL_CERT_FILE } : {});
 
 /** Returns an environment without this user's own configuration, credentials and caches. */
 function clientEnv(home, configFile, env) {
@@ -152,10 +159,10 @@ export const usingProvider = (source, version) => `terraform {
 }
 `;
 
-/** Returns a configuration that uses one module, with the same output. */
+/** Returns a configuration that uses one module, with the same output. A source by `oci://` has no version. */
 export const usingModule = (source, version) => `module "wanted" {
   source  = "${source}"
-  version = "${version}"
+  ${version ? `version = "${version}"` : ""}
 }
 
 output "says" {

@@ -8,8 +8,6 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { sha256 } from "./archives.mjs";
 import { seededRandom, seedOfThisRun } from "./random.mjs";
 import { mirrored, module, provider, saying } from "./releases.mjs";
-import { scratch } from "./scratch.mjs";
-import { newKey } from "./signing.mjs";
 import { before, test } from "./testing.mjs";
 
 /** The number of earlier versions that are checked after each kill. At the end, all are checked. */
@@ -27,7 +25,6 @@ const KINDS = ["provider", "module", "mirrored", "provider"];
 export function defineKills(registry, { kills, publishers }) {
   const seed = seedOfThisRun();
   const random = seededRandom(seed);
-  const keyDirectory = scratch();
   /** The published releases. */
   const published = [];
   /** The duration of a round's publishes without a kill, in an equally new process. */
@@ -35,8 +32,7 @@ export function defineKills(registry, { kills, publishers }) {
   let key;
 
   before(async () => {
-    key = await newKey(keyDirectory);
-    await registry.trusts("acme", key);
+    key = await registry.trusts("acme");
     const unbroken = await releases(0);
     await registry.restart();
     const started = performance.now();

@@ -1,8 +1,5 @@
 // Clients of the Model Context Protocol: each lists the tools, calls some, and reads a resource.
-import { once } from "node:events";
-import { request } from "node:http";
 import { join } from "node:path";
-import { text } from "node:stream/consumers";
 import { pathToFileURL } from "node:url";
 
 import { cli } from "../../../scripts/build.mjs";
@@ -33,11 +30,8 @@ export const unlessInstalled = (name) => unlessOnPath(packageName(name));
 
 const fileOf = (name, ...segments) => join(find(packageName(name)), ...segments);
 
-/**
- * Sends a message of the newest revision, without a library, and returns its result. With a `host`, the registry is asked by
- * that name.
- */
-export async function asks({ url, token, host }, method, params = {}) {
+/** Sends a message of the newest revision, without a library, and returns its result. */
+export async function asks({ url, token }, method, params = {}) {
   const meta = { "io.modelcontextprotocol/protocolVersion": NEWEST, "io.modelcontextprotocol/clientCapabilities": {} };
   const name = params.name ?? params.uri;
   const headers = {
@@ -47,19 +41,11 @@ export async function asks({ url, token, host }, method, params = {}) {
     "mcp-method": method,
     ...(name && { "mcp-name": name }),
     ...(token && { authorization: `Bearer ${token}` }),
-    ...(host && { host }),
   };
-  const message = await posted(url, headers, JSON.stringify({ jsonrpc: "2.0", id: 1, method, params: { ...params, _meta: meta } }));
+  const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method, params: { ...params, _meta: meta } });
+  const message = await (await fetch(url, { method: "POST", headers, body })).json();
   if (message.error) throw new Error(`${method}: ${message.error.code} ${message.error.message}`);
   return message.result;
-}
-
-/** Posts a text, and returns the JSON of the response. `fetch` would send no `Host` of its caller. */
-async function posted(url, headers, body) {
-  const sent = request(url, { method: "POST", headers: { ...headers, "content-length": Buffer.byteLength(body) } });
-  sent.end(body);
-  const [response] = await once(sent, "response");
-  return JSON.parse(await text(response));
 }
 
 /** Calls a tool, and returns its structured contents. */

@@ -1,12 +1,14 @@
 // A registry to test with, and publishing as the admin API's documentation describes it.
-import { readFile, rm, writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import tls from "node:tls";
 
+import { temporaryDirectory } from "../../../scripts/lib/cleanup.mjs";
 import { adminOf, publishRelease } from "../../../scripts/lib/publisher.mjs";
 import { startNativeServer } from "../../../scripts/native-server.mjs";
-import { startServer } from "../../../scripts/server.mjs";
+import { newSecrets, startServer } from "../../../scripts/server.mjs";
 import { presignedUrl } from "./s3.mjs";
+import { newKey } from "./signing.mjs";
 import { before, cleanupOf, describe } from "./testing.mjs";
 
 /** Files that concern the Worker alone. */
@@ -29,7 +31,7 @@ export function useRegistry(options = {}) {
   const registry = new Registry();
   const cleanup = cleanupOf();
   before(async () => {
-    Object.assign(registry, await startRegistry(cleanup, typeof options === "function" ? await options() : options));
+    await startRegistry(cleanup, typeof options === "function" ? await options() : options, registry);
   }, "starting the registry");
   return registry;
 }
@@ -43,12 +45,20 @@ export async function deployedRegistry(url, adminToken) {
 /** Starts a registry for the test `t`: `options` are those of `startServer`, and the `mode`. */
 export const registryOf = (t, options) => startRegistry(cleanupOf(t), options);
 
-async function startRegistry(cleanup, { mode = "presigned", ...options }) {
-  const presign = mode === "presigned";
-  const server = isNative ? startNativeServer(cleanup, options) : startServer(cleanup, { ...options, presign });
-  const registry = Object.assign(new Registry(), await server);
-  if (options.https) await trustCa(registry.env.SSL_CERT_FILE);
-  return registry;
+async function startRegistry(cleanup, { mode = "presigned", ...options }, registry = new Registry()) {
+  const all = { stateDir: temporaryDirectory(cleanup, { quick: isNative }), secrets: newSecrets(), presign: mode === "presigned", ...options };
+  const start = async (at) => {
+    Object.assign(registry, await (isNative ? startNativeServer : startServer)(cleanup, { ...all, ...at }));
+    if (options.https) await trustCa(registry.env.SSL_CERT_FILE);
+  };
+  await start();
+  return Object.assign(registry, {
+    /** Starts it again on the same directory, by default at another port: clients keep connections to the old one. */
+    async restart(at) {
+      await registry.stop();
+      await start(at);
+    },
+  });
 }
 
 const authorities = new Set();
@@ -89,10 +99,17 @@ export class Registry {
     }
   }
 
-  /** Registers a key for a namespace. */
-  async trusts(namespace, key) {
+  /** Registers a key for a namespace, by default a new one, and returns it. */
+  async trusts(namespace, given = newKey()) {
+    const key = await given;
     const { status, answer } = await this.admin("PUT", `/admin/v1/namespaces/${namespace}/keys`, key.publicKey);
     if (status !== 200) throw new Error(`adding a key answers ${status}: ${JSON.stringify(answer)}`);
+    return key;
+  }
+
+  /** The hostname, with the port. */
+  get host() {
+    return new URL(this.url).host;
   }
 
   /** The origin of the URLs of archives. */
@@ -108,23 +125,12 @@ export class Registry {
   /** Overwrites an object in the bucket, or its file, without the registry. */
   async overwrite(objectKey, bytes) {
     if (this.data) return writeFile(this.#file(objectKey), bytes);
-    await this.#changeBucket("PUT", objectKey, bytes);
+    const response = await fetch(presignedUrl(this.s3, { method: "PUT", key: objectKey }), { method: "PUT", body: bytes });
+    if (!response.ok) throw new Error(`PUT ${objectKey} answers ${response.status}: ${await response.text()}`);
   }
 
   /** Returns the headers of an object in the bucket, without the registry. */
   head(objectKey) {
-    return fetch(presignedUrl(this.s3, { method: "HEAD", key: objectKey, lifetime: 60 }), { method: "HEAD" });
-  }
-
-  /** Removes an object from the bucket, or its file, without the registry. */
-  async remove(objectKey) {
-    if (this.data) return rm(this.#file(objectKey));
-    await this.#changeBucket("DELETE", objectKey);
-  }
-
-  async #changeBucket(method, objectKey, body) {
-    const url = presignedUrl(this.s3, { method, key: objectKey, lifetime: 60 });
-    const response = await fetch(url, { method, body });
-    if (!response.ok) throw new Error(`${method} ${objectKey} answers ${response.status}: ${await response.text()}`);
+    return fetch(presignedUrl(this.s3, { method: "HEAD", key: objectKey }), { method: "HEAD" });
   }
 }

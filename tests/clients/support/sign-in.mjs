@@ -7,6 +7,7 @@ import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
+import { until } from "../../../scripts/lib/wait.mjs";
 import { find, unlessOnPath } from "./programs.mjs";
 import { serveTls } from "./tls-server.mjs";
 
@@ -67,7 +68,7 @@ function settings(registryUrl, secret, people) {
 }
 
 /** Suppresses its notices about being a demonstration. */
-export async function quietly(action) {
+async function quietly(action) {
   const { info, warn } = console;
   Object.assign(console, { info: () => {}, warn: () => {} });
   try {
@@ -144,16 +145,13 @@ export class Terminal {
 
   /** Waits until this text is on the screen. */
   async shows(what) {
-    await until(() => this.screen.includes(what), () => `the terminal does not show ${JSON.stringify(what)}: ${this.screen}`);
+    assert.ok(await until(() => this.screen.includes(what)), `the terminal does not show ${JSON.stringify(what)}: ${this.screen}`);
   }
 
   /** Returns the URL that the command opens in a browser. */
   async opens() {
-    let url;
-    await until(
-      async () => (url = (await readFile(this.opened, "utf8").catch(() => "")).trim()),
-      () => `no URL was opened: ${this.screen}`,
-    );
+    const url = await until(async () => (await readFile(this.opened, "utf8")).trim());
+    assert.ok(url, `no URL was opened: ${this.screen}`);
     return url;
   }
 
@@ -162,13 +160,5 @@ export class Terminal {
     const ended = await Promise.race([this.ended, sleep(PATIENCE_MS, "not yet", { ref: false })]);
     assert.notEqual(ended, "not yet", `the command does not end: ${this.screen}`);
     return ended;
-  }
-}
-
-async function until(isSo, told) {
-  const deadline = Date.now() + PATIENCE_MS;
-  while (!(await isSo())) {
-    assert.ok(Date.now() < deadline, told());
-    await sleep(50);
   }
 }

@@ -1,13 +1,4 @@
-// API tokens in the registry's own format, so that tests can create expired ones.
-import { createHash, createHmac } from "node:crypto";
-
-/** Returns the text of a token. `expires` is in seconds since 1970. */
-export function tokenText(adminToken, { id = "0123456789abcdef", scopes, name = "a test", expires = "" }) {
-  const key = createHmac("sha256", adminToken).update("terrace API token 1").digest();
-  const signed = `terrace_${id}.${Buffer.from(`${expires}\n${scopes.join(" ")}\n${name}`).toString("base64url")}`;
-  const whole = `${signed}.${createHmac("sha256", key).update(signed).digest("base64url")}`;
-  return `${whole}.${createHash("sha256").update(whole).digest("hex").slice(0, 8)}`;
-}
+// API tokens.
 
 /** Creates a token by the admin API. */
 export async function createToken(registry, ...scopes) {

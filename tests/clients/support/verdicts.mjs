@@ -18,9 +18,9 @@ export const CASES = Number(process.env.TERRACE_ORACLE_CASES ?? 10_000);
 /** The seed of the cases. */
 export const SEED = Number(process.env.TERRACE_SEED ?? 1);
 
-/** Builds the program, with the dependencies that `cargo test --workspace` has built, and returns its path. */
+/** Builds the program, with the dependencies that `npm run test:more` has built, and returns its path. */
 export async function buildVerdicts() {
-  await run("cargo", ["build", "--quiet", "--workspace", "--example", "verdicts"]);
+  await run("cargo", ["build", "--quiet", "--workspace", "--features", "terrace-cli/object-store", "--example", "verdicts"]);
   return PROGRAM;
 }
 

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { temporaryDirectory } from "../../../scripts/lib/cleanup.mjs";
 import { openS3, s3Variables } from "../../../scripts/lib/local-s3.mjs";
 import { npmFile, root } from "../../../scripts/lib/paths.mjs";
-import { freePort, newSecrets } from "../../../scripts/server.mjs";
+import { compatibilityDate, freePort, newSecrets } from "../../../scripts/server.mjs";
 import { Inspector } from "./inspector.mjs";
 import { childrenOf } from "./processes.mjs";
 import { Registry } from "./registry.mjs";
@@ -132,12 +132,6 @@ export class WatchedRegistry extends Registry {
     await this.json(`/.watched?r2=${isDown ? "down" : "up"}`);
   }
 
-  /** Writes an index to KV, as another isolate does. */
-  async putIndex(key, text) {
-    const namespace = await this.#miniflare.getKVNamespace("INDICES");
-    await namespace.put(key, text, { metadata: { etag: '"another"' } });
-  }
-
   /** Puts objects, `{ key, text, metadata }`, into the bucket. */
   async store(objects) {
     const response = await this.request("/.watched", { method: "PUT", body: JSON.stringify(objects) });
@@ -153,8 +147,7 @@ async function source() {
   for (const name of ["worker.mjs", "memory.mjs"]) await add(name, "esm", new URL(`watched/${name}`, import.meta.url));
   for (const name of ["index.js", "wasm.js"]) await add(name, "esm", join(root, "build", name));
   await add("index_bg.wasm", "wasm", join(root, "build", "index_bg.wasm"));
-  const [, compatibilityDate] = (await readFile(join(root, "wrangler.toml"), "utf8")).match(/^compatibility_date = "(.+)"/m);
-  return { name: NAME, compatibilityDate, manifest: { mainModule: "worker.mjs", modulesRoot: root, modules } };
+  return { name: NAME, compatibilityDate: await compatibilityDate(), manifest: { mainModule: "worker.mjs", modulesRoot: root, modules } };
 }
 
 const bindings = ({ bucket, accessKeyId, secretAccessKey }, variables) => ({

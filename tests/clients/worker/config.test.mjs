@@ -1,42 +1,15 @@
-// The Worker's behaviour with an invalid configuration.
+// The Worker's behaviour with settings that only its start can show.
 import assert from "node:assert/strict";
-import { readFile } from "node:fs/promises";
 
 import { newSecrets, startServer } from "../../../scripts/server.mjs";
-import { cleanupOf, describe, test } from "../support/testing.mjs";
-import { WatchedRegistry } from "../support/watched.mjs";
+import { cleanupOf, test } from "../support/testing.mjs";
 
-const MISSPELT = { TERRACE_ACESS: "private" };
-const TOLD = "the configuration variable TERRACE_ACESS is invalid: see the Worker's log for the reason";
-
-describe("a misspelt setting", () => {
-  test("stops the registry from answering any request", async (t) => {
-    const registry = new WatchedRegistry({ mode: "worker", vars: MISSPELT });
-    await assert.rejects(registry.start(cleanupOf(t)), /terraform\.json answers 500/);
-    for (const [method, path] of [
-      ["GET", "/healthz"],
-      ["GET", "/v1/modules/acme/vpc/aws/versions"],
-      ["PUT", "/admin/v1/modules/acme/vpc/aws/1.0.0"],
-    ]) {
-      const response = await registry.request(path, { method });
-      assert.equal(response.status, 500, path);
-      assert.ok((await response.text()).includes(TOLD), path);
-    }
+test("a misspelt setting stops the registry, and its log names the nearest one", async (t) => {
+  const start = startServer(cleanupOf(t), { presign: false, vars: { TERRACE_ACESS: "private" } });
+  await assert.rejects(start, {
+    message: /answers 500 to discovery: .*the configuration variable TERRACE_ACESS is invalid/,
+    output: "configuration: TERRACE_ACESS is not a setting of Terrace; did you mean TERRACE_ACCESS?",
   });
-
-  test("fails a start with the nearest setting", async (t) => {
-    const start = startServer(cleanupOf(t), { presign: false, vars: MISSPELT });
-    await assert.rejects(start, { output: "configuration: TERRACE_ACESS is not a setting of Terrace; did you mean TERRACE_ACCESS?" });
-  });
-});
-
-test("a rule that jobs of pull requests from forks match is logged with a warning", async (t) => {
-  const claims = { repository: "acme/widget", ref: "refs/heads/main" };
-  const rule = { scopes: ["publish:acme"], issuer: "https://token.actions.githubusercontent.com", claims };
-  const server = await startServer(cleanupOf(t), { presign: false, vars: { TERRACE_TRUSTED_PUBLISHERS: [rule] } });
-  await server.stop();
-  const log = await readFile(server.logFile, "utf8");
-  assert.match(log, /configuration: TERRACE_TRUSTED_PUBLISHERS rule 1 also trusts workflows on pull_request_target/);
 });
 
 test("an admin token with characters that wrangler would interpret opens a private registry", async (t) => {

@@ -85,40 +85,42 @@ const panics = () => {
   throw new Error("unreachable");
 };
 
-test("a request that breaks the machine is answered by the registry, and the machine is replaced", async (t) => {
-  const { ask, told } = await entry(t, { begin: panics });
-  assert.equal(await ask(bindings()), "the whole registry");
-  assert.deepEqual(told.broken, ["unreachable"]);
-});
+const ASKED = { method: "GET", variable: "a variable" };
 
-test("a request that breaks the machine after a read is answered by the registry from the start", async (t) => {
-  const { ask, told } = await entry(t, { begin: () => READ, finish: panics });
-  assert.equal(await ask(bindings()), "the whole registry");
-  assert.deepEqual(told, { broken: ["unreachable"], asked: [{ method: "GET", variable: "a variable" }] });
-});
+for (const [what, machine, { found, broken, method }] of [
+  ["a request that breaks the machine", { begin: panics }, { broken: ["unreachable"] }],
+  ["a request that breaks the machine after a read", { begin: () => READ, finish: panics }, { broken: ["unreachable"] }],
+  ["a read whose slot was reused", { begin: () => READ, finish: () => FETCH }, { broken: [] }],
+  ["a read of KV that fails", { begin: () => READ }, { found: () => Promise.reject(new Error("KV GET failed: 500")) }],
+  ["a request that cannot be driven", { begin: () => FETCH }, { broken: [] }],
+  ["an invalid answer", { begin: () => answer("", { etag: "a\nb" }).replace("\n\n{}", "\na line\n") }, {}],
+  ...["PUT", "POST", "DELETE", "OPTIONS"].map((method) => [`a request by ${method}, which reaches no machine,`, { begin: panics }, { method, broken: [] }]),
+]) {
+  test(`${what} is answered by the whole registry, once`, async (t) => {
+    const { ask, told } = await entry(t, machine);
+    const log = t.mock.method(console, "log");
+    assert.equal(await ask(bindings(found), method), "the whole registry");
+    assert.deepEqual(told.asked, [{ ...ASKED, ...(method && { method }) }]);
+    if (broken) assert.deepEqual(told.broken, broken);
+    assert.equal(log.mock.callCount(), 0);
+  });
+}
 
-test("a request that needs another step is resumed with its ticket", async (t) => {
-  const resumed = [];
-  const resume = async (...args) => resumed.push(args) && new Response("resumed");
-  const { ask, told } = await entry(t, { begin: () => CONTINUE, resume });
-  const env = bindings();
-  assert.equal(await ask(env, "HEAD"), "resumed");
-  assert.equal(env.reads(), 0);
-  assert.equal(resumed[0][0].method, "HEAD");
-  assert.deepEqual(resumed[0].slice(1), [env, CONTEXT, 7, null]);
-  assert.deepEqual(told, { broken: [], asked: [] });
-});
-
-test("a read that needs another step is resumed with the value of KV, which is not read again", async (t) => {
-  const values = [];
-  const resume = async (...args) => values.push(args.at(-1)) && new Response("resumed");
-  const { ask, told } = await entry(t, { begin: () => READ, finish: () => CONTINUE, resume });
-  const env = bindings();
-  assert.equal(await ask(env), "resumed");
-  assert.deepEqual(values, ["text"]);
-  assert.equal(env.reads(), 1);
-  assert.deepEqual(told, { broken: [], asked: [] });
-});
+for (const [what, machine, { reads, value }] of [
+  ["a request that needs another step", { begin: () => CONTINUE }, { reads: 0, value: null }],
+  ["a read that needs another step", { begin: () => READ, finish: () => CONTINUE }, { reads: 1, value: "text" }],
+]) {
+  test(`${what} is resumed with its ticket and the value of KV, which is not read again`, async (t) => {
+    const resumed = [];
+    const { ask, told } = await entry(t, { ...machine, resume: async (...args) => resumed.push(args) && new Response("resumed") });
+    const env = bindings();
+    assert.equal(await ask(env, "HEAD"), "resumed");
+    assert.equal(resumed[0][0].method, "HEAD");
+    assert.deepEqual(resumed[0].slice(1), [env, CONTEXT, 7, value]);
+    assert.equal(env.reads(), reads);
+    assert.deepEqual(told, { broken: [], asked: [] });
+  });
+}
 
 test("an instance that breaks while a request is resumed is replaced, and the request is not repeated", async (t) => {
   const { ask, told } = await entry(t, { begin: () => CONTINUE, resume: panics });
@@ -126,41 +128,21 @@ test("an instance that breaks while a request is resumed is replaced, and the re
   assert.deepEqual(told, { broken: ["unreachable"], asked: [] });
 });
 
-test("a read whose slot was reused is answered by the registry", async (t) => {
-  const { ask, told } = await entry(t, { begin: () => READ, finish: () => FETCH });
-  assert.equal(await ask(bindings()), "the whole registry");
-  assert.deepEqual(told, { broken: [], asked: [{ method: "GET", variable: "a variable" }] });
-});
-
-test("a value that KV does not have is not requested again", async (t) => {
-  const tickets = [];
-  const finish = (ticket, metadata, value) => tickets.push([ticket, metadata, value]) && CONTINUE;
-  const { ask, told } = await entry(t, { begin: () => READ, finish });
-  const env = bindings(() => ({ value: null, metadata: null }));
-  assert.equal(await ask(env), "resumed");
-  assert.deepEqual(told, { broken: [], asked: [] });
-  assert.deepEqual(tickets, [[7, "null", undefined]]);
-  assert.equal(env.reads(), 1);
-});
-
-test("metadata without a value is ignored", async (t) => {
-  const told = [];
-  const { ask } = await entry(t, { begin: () => READ, finish: (_, metadata) => told.push(metadata) && CONTINUE });
-  assert.equal(await ask(bindings((n) => ({ value: null, metadata: { n } }))), "resumed");
-  assert.deepEqual(told, ["null"]);
-});
-
-test("a failed KV read is repeated by the registry", async (t) => {
-  const { ask, told } = await entry(t, { begin: () => READ });
-  const env = bindings(() => Promise.reject(new Error("KV GET failed: 500")));
-  assert.equal(await ask(env), "the whole registry");
-  assert.deepEqual(told.asked, [{ method: "GET", variable: "a variable" }]);
-});
+for (const metadata of [null, { n: 1 }]) {
+  test(`a value that KV does not have is not requested again, and ${metadata ? "its metadata are ignored" : "has no metadata"}`, async (t) => {
+    const tickets = [];
+    const { ask } = await entry(t, { begin: () => READ, finish: (...args) => tickets.push(args.slice(0, 3)) && CONTINUE });
+    const env = bindings(() => ({ value: null, metadata }));
+    assert.equal(await ask(env), "resumed");
+    assert.deepEqual(tickets, [[7, "null", undefined]]);
+    assert.equal(env.reads(), 1);
+  });
+}
 
 test("the first request of an instance starts its reads, and no later request starts them again", async (t) => {
   const env = bindings();
   const calls = [];
-  const { ask, told } = await entry(t, {
+  const { ask } = await entry(t, {
     start: (given) => calls.push("start") && given === env && calls.length === 2,
     begin: () => (calls.push("begin") < 3 ? FETCH : answer("of the machine")),
   });
@@ -168,27 +150,6 @@ test("the first request of an instance starts its reads, and no later request st
   assert.deepEqual(calls, ["begin", "start", "begin"]);
   assert.equal(await ask(env), "of the machine");
   assert.deepEqual(calls.slice(3), ["begin"]);
-  assert.deepEqual(told, { broken: [], asked: [] });
-});
-
-test("a request that cannot be driven is answered by the registry", async (t) => {
-  let begun = 0;
-  const { ask } = await entry(t, { begin: () => ((begun += 1), FETCH) });
-  assert.equal(await ask(bindings()), "the whole registry");
-  assert.equal(begun, 1);
-});
-
-test("a request with a writing method does not reach the machine", async (t) => {
-  const { ask, told } = await entry(t, { begin: panics });
-  for (const method of ["PUT", "POST", "DELETE", "OPTIONS"]) assert.equal(await ask(bindings(), method), "the whole registry");
-  assert.deepEqual(told.broken, []);
-});
-
-test("an invalid answer is replaced by the registry's, and is not logged", async (t) => {
-  const { ask } = await entry(t, { begin: () => answer("", { etag: "a\nb" }).replace("\n\n{}", "\na line\n") });
-  const log = t.mock.method(console, "log");
-  assert.equal(await ask(bindings()), "the whole registry");
-  assert.equal(log.mock.callCount(), 0);
 });
 
 test("a download is answered even if it cannot be counted", async (t) => {

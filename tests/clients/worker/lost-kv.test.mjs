@@ -7,7 +7,6 @@ import { newSecrets } from "../../../scripts/server.mjs";
 import { answers, does, fill } from "../support/administered.mjs";
 import { registryOf } from "../support/registry.mjs";
 import { scratch } from "../support/scratch.mjs";
-import { newKey } from "../support/signing.mjs";
 import { test } from "../support/testing.mjs";
 
 test("a lost KV namespace is rebuilt by the cron, and by a reindex", async (t) => {
@@ -22,7 +21,7 @@ test("a lost KV namespace is rebuilt by the cron, and by a reindex", async (t) =
     await rm(join(stateDir, "state", "v3", "kv"), { recursive: true });
     return starts();
   };
-  await fill(registry, await newKey(scratch(t)));
+  await fill(registry);
   const wanted = await answers(registry);
   // The index of revocations does not exist yet: the first read creates it. The merged catalogue waits for its
   // turn.

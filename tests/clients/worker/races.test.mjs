@@ -5,9 +5,7 @@ import assert from "node:assert/strict";
 import { sha256, zip } from "../support/archives.mjs";
 import { counts } from "../support/counts.mjs";
 import { inBothModes, useRegistry } from "../support/registry.mjs";
-import { packaged, provider, signedProvider } from "../support/releases.mjs";
-import { scratch } from "../support/scratch.mjs";
-import { newKey } from "../support/signing.mjs";
+import { module, packaged, provider, saying, signedProvider } from "../support/releases.mjs";
 import { before, test } from "../support/testing.mjs";
 
 const CROWD = 64;
@@ -22,12 +20,10 @@ const VERSIONS = Array.from({ length: CROWD }, (_, number) => [`1.${number}.0`, 
 
 inBothModes((mode) => {
   const registry = useRegistry({ mode });
-  const keyDirectory = scratch();
   let key;
 
   before(async () => {
-    key = await newKey(keyDirectory);
-    await registry.trusts("acme", key);
+    key = await registry.trusts("acme");
     for (const address of Object.keys(LISTS)) await registry.publishes(provider({ address, version: "0.1.0", key }));
   });
 
@@ -58,6 +54,14 @@ inBothModes((mode) => {
     assert.equal(download.shasum, digest);
     const bytes = Buffer.from(await (await fetch(download.download_url)).arrayBuffer());
     assert.equal(sha256(bytes), digest);
+  });
+
+  test(`${CROWD} modules of one namespace that are published concurrently are all in its catalogue`, async () => {
+    const releases = Array.from({ length: CROWD }, (_, number) => module({ address: `crowd/network${number}/aws`, version: "1.0.0", files: saying(`${number}`) }));
+    const answers = await Promise.all(releases.map((release) => registry.publish(release)));
+    assert.deepEqual(counts(answers.map(({ status }) => status)), { 201: CROWD });
+    const { packages } = await registry.json("/api/v1/namespaces/crowd?limit=100");
+    assert.equal(packages.length, CROWD);
   });
 
   /**

@@ -7,8 +7,6 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { cli } from "../../../scripts/build.mjs";
 import { run } from "../support/programs.mjs";
 import { module, provider, saying } from "../support/releases.mjs";
-import { scratch } from "../support/scratch.mjs";
-import { newKey } from "../support/signing.mjs";
 import { before, describe, test } from "../support/testing.mjs";
 import { useWatchedRegistry } from "../support/watched.mjs";
 
@@ -21,15 +19,13 @@ const GROWTH_BYTES = 2 * 1024 * 1024;
 
 describe(`a registry under mixed load for ${SECONDS} seconds`, () => {
   const registry = useWatchedRegistry({ vars: { TERRACE_LOG_REQUESTS: "failures" } });
-  const keyDirectory = scratch();
   const published = new Map([...MODULES, PROVIDER].map((address) => [address, []]));
   const counts = { publishes: 0, statuses: 0, reindexed: 0, reads: 0 };
   const memory = [];
   let key;
 
   before(async () => {
-    key = await newKey(keyDirectory);
-    await registry.trusts("acme", key);
+    key = await registry.trusts("acme");
   });
 
   /** Sends a request of an admin, and retries it when the registry asks for that. */

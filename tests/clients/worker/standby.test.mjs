@@ -5,20 +5,16 @@ import { startNativeServer } from "../../../scripts/native-server.mjs";
 import { sha256 } from "../support/archives.mjs";
 import { Registry, useRegistry } from "../support/registry.mjs";
 import { HERE, module, provider, saying } from "../support/releases.mjs";
-import { scratch } from "../support/scratch.mjs";
-import { newKey } from "../support/signing.mjs";
 import { before, cleanupOf, describe, test } from "../support/testing.mjs";
 
 describe("one bucket", () => {
   const worker = useRegistry({ mode: "presigned" });
   const native = new Registry();
   const cleanup = cleanupOf();
-  const keyDirectory = scratch();
   let key;
 
   before(async () => {
-    key = await newKey(keyDirectory);
-    await worker.trusts("acme", key);
+    key = await worker.trusts("acme");
     await worker.publishes(provider({ address: "acme/widget", version: "1.0.0", key }), provider({ address: "acme/widget", version: "1.1.0", key }));
     await worker.publishes(...["1.0.0", "2.0.0"].map((version) => module({ address: "acme/vpc/aws", version, files: saying(version) })));
     const body = JSON.stringify({ state: "revoked", reason: "it deletes the wrong network" });
@@ -40,7 +36,7 @@ describe("one bucket", () => {
     "/mirror/127.0.0.1/acme/widget/index.json",
     "/v2/providers/acme/widget/tags/list",
     "/v1/modules/acme/vpc/aws/versions",
-    ];
+  ];
 
   test("a bucket that the Worker has written is served as it is", async () => {
     for (const path of LISTS) assert.deepEqual(await native.json(path), await worker.json(path), path);

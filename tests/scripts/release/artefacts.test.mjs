@@ -1,7 +1,7 @@
 // The files of a release: archives, checksums, the formula, the image, and the arguments with which they are published.
 import assert from "node:assert/strict";
 import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 
 import { unzipSync } from "fflate";
 
@@ -155,29 +155,4 @@ test("the workflow builds the targets that the scripts name, on the machines tha
   const scripts = [...workflow.matchAll(/node (scripts\/[a-z/-]+\.mjs)/g)].map(([, script]) => script);
   assert.ok(scripts.length >= 7, scripts.join(", "));
   for (const script of scripts) await stat(join(root, script));
-});
-
-/** Returns the packages of npm that a script imports when it starts, itself or through other modules. */
-async function packagesOf(file, seen = new Set()) {
-  if (seen.has(file)) return [];
-  seen.add(file);
-  const imports = [...(await readFile(file, "utf8")).matchAll(/^(?:import|export) .*?from "([^"]+)";$/gm)].map(([, name]) => name);
-  const found = await Promise.all(
-    imports.filter((name) => !name.startsWith("node:")).map((name) => (name.startsWith(".") ? packagesOf(join(dirname(file), name), seen) : [name])),
-  );
-  return found.flat();
-}
-
-test("no job of the workflow runs a script whose packages it has not installed", async () => {
-  const workflow = await readFile(join(root, ".github", "workflows", "release.yml"), "utf8");
-  const jobs = workflow.slice(workflow.indexOf("\njobs:")).split(/\n(?= {2}[a-z]+:\n)/);
-  let checked = 0;
-  for (const job of jobs.filter((text) => !text.includes("npm ci"))) {
-    for (const [, script] of job.matchAll(/node (scripts\/[a-z/-]+\.mjs)/g)) {
-      assert.deepEqual(await packagesOf(join(root, script)), [], script);
-      checked += 1;
-    }
-  }
-  assert.ok(checked >= 5, `${checked} scripts were checked`);
-  assert.deepEqual(await packagesOf(join(root, "scripts", "release", "command.mjs")), ["fflate"]);
 });

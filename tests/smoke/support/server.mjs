@@ -1,11 +1,13 @@
 // The one server of the smoke files: the Worker in workerd, with presigned URLs, a provider of sign-ins and an issuer of CI tokens.
+import { exportJWK, generateKeyPair, SignJWT } from "jose";
+
 import { buildWorker, checkWorker } from "../../../scripts/build.mjs";
 import { temporaryDirectory } from "../../../scripts/lib/cleanup.mjs";
 import { freePort, startServer } from "../../../scripts/server.mjs";
-import { openIssuer } from "../../clients/support/issuer.mjs";
 import { Registry } from "../../clients/support/registry.mjs";
-import { openProvider, quietly } from "../../clients/support/sign-in.mjs";
+import { openProvider } from "../../clients/support/sign-in.mjs";
 import { before, cleanupOf } from "../../clients/support/testing.mjs";
+import { serveTls } from "../../clients/support/tls-server.mjs";
 
 /**
  * The variable with the running server, as JSON: parts of what `startServer` returns, `ca`, the file with the CA of the other two,
@@ -37,11 +39,24 @@ export async function startSmokeServer(cleanup, { worker = checkWorker } = {}) {
   const port = await freePort();
   const provider = await openProvider(`http://127.0.0.1:${port}`, certificates, PEOPLE);
   cleanup.add("stopping the provider of sign-ins", provider.stop);
-  const issuer = await quietly(() => openIssuer({ directory: certificates, jobs: { infra: JOB } }));
+  const issuer = await openIssuer(certificates);
   cleanup.add("stopping the issuer", issuer.stop);
   const { url, secrets, s3, services, logFile } = await startServer(cleanup, { port, worker, trusts: provider.ca, vars: settings(provider, issuer) });
-  const job = await issuer.tokenOf("infra", url);
+  const job = await issuer.tokenOf(JOB, url);
   return { [VARIABLE]: JSON.stringify({ url, secrets, s3, services, logFile, job, ca: provider.ca, worker }) };
+}
+
+/** Starts an issuer of the tokens of CI jobs, over TLS. `tokenOf` makes one with these claims, which lasts as long as GitHub's. */
+async function openIssuer(directory) {
+  const { privateKey, publicKey } = await generateKeyPair("RS256");
+  const keys = [{ ...(await exportJWK(publicKey)), kid: "of-this-run", alg: "RS256", use: "sig" }];
+  const server = await serveTls(directory, (request, response) => {
+    const document = request.url === "/jwks" ? { keys } : { issuer: server.url, jwks_uri: `${server.url}/jwks` };
+    response.setHeader("content-type", "application/json").end(JSON.stringify(document));
+  });
+  const tokenOf = (claims, audience) =>
+    new SignJWT(claims).setProtectedHeader({ alg: "RS256", kid: "of-this-run" }).setIssuer(server.url).setAudience(audience).setIssuedAt().setExpirationTime("5m").sign(privateKey);
+  return { ...server, tokenOf };
 }
 
 /**
