@@ -1,19 +1,27 @@
 //! Streaming gunzip, member by member, as Go's `compress/gzip` reads.
 
+use std::mem;
+
 use crc32fast::Hasher;
 
 use super::inflate::Inflater;
 use super::{ArchiveError, limits};
 
-const EXTRA: u8 = 1 << 2;
-const NAME: u8 = 1 << 3;
-const COMMENT: u8 = 1 << 4;
-const HEADER_CRC: u8 = 1 << 1;
+/// The flags of a header, each with the part that it announces, in the order of the format.
+const OPTIONAL: [(u8, Part); 4] = [
+    (1 << 2, Part::ExtraLength),
+    (1 << 3, Part::Text),
+    (1 << 4, Part::Text),
+    (1 << 1, Part::HeaderCrc),
+];
 
 pub(super) struct Gunzip {
     part: Part,
+    /// The bytes of the part that have arrived.
+    held: Vec<u8>,
     inflater: Inflater,
     header_crc: Hasher,
+    /// The flags of the parts of the header that have not begun.
     flags: u8,
     members: u64,
 }
@@ -21,44 +29,22 @@ pub(super) struct Gunzip {
 /// The part of a member that the next byte belongs to.
 #[derive(Clone, Copy)]
 enum Part {
-    /// The first ten bytes, of which `got` are present.
-    Fixed {
-        bytes: [u8; 10],
-        got: usize,
-    },
-    ExtraLength {
-        bytes: [u8; 2],
-        got: usize,
-    },
-    Extra {
-        left: u16,
-    },
-    Name {
-        got: usize,
-    },
-    Comment {
-        got: usize,
-    },
-    HeaderCrc {
-        bytes: [u8; 2],
-        got: usize,
-    },
+    /// The first ten bytes.
+    Fixed,
+    ExtraLength,
+    Extra(u16),
+    /// The name or the comment, which ends with a NUL.
+    Text,
+    HeaderCrc,
     Deflated,
-    Trailer {
-        bytes: [u8; 8],
-        got: usize,
-    },
+    Trailer,
 }
-
-const START: Part = Part::Fixed {
-    bytes: [0; 10],
-    got: 0,
-};
 
 impl Gunzip {
     pub(super) fn new() -> Self {
         Self {
-            part: START,
+            part: Part::Fixed,
+            held: Vec::new(),
             inflater: Inflater::new(),
             header_crc: Hasher::new(),
             flags: 0,
@@ -75,9 +61,14 @@ impl Gunzip {
         while let Some((&byte, rest)) = bytes.split_first() {
             if let Part::Deflated = self.part {
                 bytes = self.inflate(bytes, out)?;
-            } else {
-                self.part = self.framing(byte)?;
-                bytes = rest;
+                continue;
+            }
+            bytes = rest;
+            let mut held = mem::take(&mut self.held);
+            held.push(byte);
+            match self.framing(&held)? {
+                Some(part) => self.part = part,
+                None => self.held = held,
             }
         }
         Ok(())
@@ -86,7 +77,7 @@ impl Gunzip {
     /// Checks that the bytes fed end where a member ends.
     pub(super) fn finish(&self) -> Result<(), ArchiveError> {
         match self.part {
-            Part::Fixed { got: 0, .. } if self.members > 0 => Ok(()),
+            Part::Fixed if self.held.is_empty() && self.members > 0 => Ok(()),
             _ => Err(ArchiveError::Truncated),
         }
     }
@@ -97,121 +88,66 @@ impl Gunzip {
         bytes: &'a [u8],
         out: &mut impl FnMut(&[u8]) -> Result<(), ArchiveError>,
     ) -> Result<&'a [u8], ArchiveError> {
-        let inflated = self
-            .inflater
-            .inflate(bytes)
-            .map_err(|_| ArchiveError::GzipCorrupt)?;
+        let inflated = self.inflater.inflate(bytes);
+        let inflated = inflated.map_err(|_| ArchiveError::GzipCorrupt)?;
         out(inflated.piece)?;
         if inflated.ended {
-            self.part = Part::Trailer {
-                bytes: [0; 8],
-                got: 0,
-            };
+            self.part = Part::Trailer;
         }
         let read = inflated.read;
         bytes.get(read..).ok_or(ArchiveError::GzipCorrupt)
     }
 
-    /// Takes one byte of a header or trailer, and returns the part that the next byte belongs to.
-    fn framing(&mut self, byte: u8) -> Result<Part, ArchiveError> {
-        if !matches!(self.part, Part::HeaderCrc { .. } | Part::Trailer { .. }) {
-            self.header_crc.update(&[byte]);
+    /// Takes the bytes of a part of a header, or of a trailer, up to the last one that has arrived. Returns the part that
+    /// the next byte belongs to, if it is another one. The first wrong byte of the magic number is refused.
+    fn framing(&mut self, held: &[u8]) -> Result<Option<Part>, ArchiveError> {
+        if !matches!(self.part, Part::HeaderCrc | Part::Trailer) {
+            let last = held.len().saturating_sub(1);
+            self.header_crc.update(held.get(last..).unwrap_or_default());
         }
-        match self.part {
-            Part::Fixed { bytes, got } => match put(bytes, got, byte) {
-                Ok(header) => self.header(header),
-                Err((bytes, got)) => self
-                    .check_magic(byte, got)
-                    .map(|()| Part::Fixed { bytes, got }),
-            },
-            Part::ExtraLength { bytes, got } => Ok(match put(bytes, got, byte) {
-                Ok(length) => match u16::from_le_bytes(length) {
-                    0 => self.after(EXTRA),
-                    left => Part::Extra { left },
-                },
-                Err((bytes, got)) => Part::ExtraLength { bytes, got },
-            }),
-            Part::Extra { left } => Ok(match left {
-                0 | 1 => self.after(EXTRA),
-                _ => Part::Extra { left: left - 1 },
-            }),
-            Part::Name { .. } if byte == 0 => Ok(self.after(NAME)),
-            Part::Comment { .. } if byte == 0 => Ok(self.after(COMMENT)),
+        match (self.part, held) {
+            (Part::Fixed, [0x1f] | [0x1f, 0x8b] | [0x1f, 0x8b, 8]) => Ok(None),
+            (Part::Fixed, [0x1f, 0x8b, 8, flags, rest @ ..]) => {
+                self.flags = *flags;
+                Ok((rest.len() == 6).then(|| self.next()))
+            }
+            (Part::Fixed, _) if self.members == 0 => Err(ArchiveError::GzipHeader),
+            (Part::Fixed, _) => Err(ArchiveError::GzipTrailing),
+            (Part::ExtraLength, [low, high]) => Ok(Some(match u16::from_le_bytes([*low, *high]) {
+                0 => self.next(),
+                length => Part::Extra(length),
+            })),
+            (Part::Extra(length), held) if held.len() == usize::from(length) => {
+                Ok(Some(self.next()))
+            }
+            (Part::Text, [.., 0]) => Ok(Some(self.next())),
             // Go's buffer also holds the final NUL.
-            Part::Name { got } | Part::Comment { got } if got + 1 >= limits::GZIP_TEXT_BYTES => {
+            (Part::Text, held) if held.len() >= limits::GZIP_TEXT_BYTES => {
                 Err(ArchiveError::GzipHeader)
             }
-            Part::Name { got } => Ok(Part::Name { got: got + 1 }),
-            Part::Comment { got } => Ok(Part::Comment { got: got + 1 }),
-            Part::HeaderCrc { bytes, got } => match put(bytes, got, byte) {
-                Ok(crc)
-                    if u32::from(u16::from_le_bytes(crc))
-                        == self.header_crc.clone().finalize() & 0xffff =>
-                {
-                    Ok(self.after(HEADER_CRC))
+            (Part::HeaderCrc, [low, high]) => {
+                let declared = u32::from(u16::from_le_bytes([*low, *high]));
+                match declared == self.header_crc.clone().finalize() & 0xffff {
+                    true => Ok(Some(self.next())),
+                    false => Err(ArchiveError::GzipHeader),
                 }
-                Ok(_) => Err(ArchiveError::GzipHeader),
-                Err((bytes, got)) => Ok(Part::HeaderCrc { bytes, got }),
+            }
+            (Part::Trailer, held) => match <[u8; 8]>::try_from(held) {
+                Ok(trailer) => self.end_member(u64::from_le_bytes(trailer)).map(Some),
+                Err(_) => Ok(None),
             },
-            Part::Trailer { bytes, got } => match put(bytes, got, byte) {
-                Ok(trailer) => self.end_member(u64::from_le_bytes(trailer)),
-                Err((bytes, got)) => Ok(Part::Trailer { bytes, got }),
-            },
-            Part::Deflated => Ok(Part::Deflated),
+            _ => Ok(None),
         }
     }
 
-    /// Checks the magic number byte by byte, so that input that is not gzip, or that follows gzip data, is
-    /// refused at its first wrong byte.
-    fn check_magic(&self, byte: u8, got: usize) -> Result<(), ArchiveError> {
-        let fits = match got {
-            1 => byte == 0x1f,
-            2 => byte == 0x8b,
-            3 => byte == 8,
-            _ => true,
-        };
-        match (fits, self.members) {
-            (true, _) => Ok(()),
-            (false, 0) => Err(ArchiveError::GzipHeader),
-            (false, _) => Err(ArchiveError::GzipTrailing),
-        }
-    }
-
-    fn header(&mut self, header: [u8; 10]) -> Result<Part, ArchiveError> {
-        let [_, _, _, flags, ..] = header;
-        self.flags = flags;
-        Ok(self.after(0))
-    }
-
-    /// Returns the part that follows the part with this flag, in the order of the format.
-    fn after(&mut self, done: u8) -> Part {
-        let order = [
-            (
-                EXTRA,
-                Part::ExtraLength {
-                    bytes: [0; 2],
-                    got: 0,
-                },
-            ),
-            (NAME, Part::Name { got: 0 }),
-            (COMMENT, Part::Comment { got: 0 }),
-            (
-                HEADER_CRC,
-                Part::HeaderCrc {
-                    bytes: [0; 2],
-                    got: 0,
-                },
-            ),
-        ];
-        let behind = order
-            .iter()
-            .position(|(flag, _)| *flag == done)
-            .map_or(0, |at| at + 1);
-        let next = order
-            .iter()
-            .skip(behind)
-            .find(|(flag, _)| self.flags & flag != 0);
-        next.map_or(Part::Deflated, |(_, part)| *part)
+    /// Returns the next part of the header.
+    fn next(&mut self) -> Part {
+        let mut parts = OPTIONAL.into_iter();
+        let announced = parts.find(|(flag, _)| self.flags & flag != 0);
+        announced.map_or(Part::Deflated, |(flag, part)| {
+            self.flags &= !flag;
+            part
+        })
     }
 
     fn end_member(&mut self, trailer: u64) -> Result<Part, ArchiveError> {
@@ -223,22 +159,6 @@ impl Gunzip {
         self.members += 1;
         inflater.reset();
         self.header_crc.reset();
-        Ok(START)
-    }
-}
-
-/// Stores the next byte. Returns all bytes if they are now complete, or else the new state.
-fn put<const N: usize>(
-    mut bytes: [u8; N],
-    got: usize,
-    byte: u8,
-) -> Result<[u8; N], ([u8; N], usize)> {
-    if let Some(place) = bytes.get_mut(got) {
-        *place = byte;
-    }
-    if got + 1 >= N {
-        Ok(bytes)
-    } else {
-        Err((bytes, got + 1))
+        Ok(Part::Fixed)
     }
 }

@@ -3,140 +3,75 @@
 /// The bytes at the start of a file that decide. The header of a PE file stands below 1 KiB with every linker.
 pub const HEAD_BYTES: u64 = 1024;
 
-/// A program in a known format. Names are Go's.
+/// A program in a known format.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Program {
     format: &'static str,
-    systems: &'static [&'static str],
-    /// The machines; none if they are unknown.
-    machines: Vec<&'static str>,
+    /// The machine, by Go's name, if it is known.
+    machine: Option<&'static str>,
 }
 
-const ELF: [&str; 8] = [
-    "android",
-    "dragonfly",
-    "freebsd",
-    "illumos",
-    "linux",
-    "netbsd",
-    "openbsd",
-    "solaris",
-];
+const ELF: &str = "ELF";
+const MACH_O: &str = "Mach-O (macOS)";
+const PE: &str = "PE (Windows)";
 
 impl Program {
     /// Returns the program that a file starts with; `None` if the format is unknown, such as that of a script.
     pub fn read(head: &[u8]) -> Option<Self> {
-        let (format, systems, machines) = match head {
-            [0x7f, b'E', b'L', b'F', ..] => ("ELF", elf_systems(head), elf_machine(head)),
-            [0xcf | 0xce, 0xfa, 0xed, 0xfe, ..] => (
-                "Mach-O (macOS)",
-                &["darwin", "ios"][..],
-                mach_machine(number(head, 4, 4)?),
-            ),
-            [0xca, 0xfe, 0xba, 0xbe, ..] => return Self::universal(head),
-            [b'M', b'Z', ..] => ("PE (Windows)", &["windows"][..], pe_machine(head)),
+        let (format, machine) = match head {
+            [0x7f, b'E', b'L', b'F', ..] => (ELF, elf_machine(head)),
+            [0xcf | 0xce, 0xfa, 0xed, 0xfe, ..] => (MACH_O, mach_machine(head)),
+            // For several machines.
+            [0xca, 0xfe, 0xba, 0xbe, ..] => (MACH_O, None),
+            [b'M', b'Z', ..] => (PE, pe_machine(head)),
             _ => return None,
         };
-        Some(Self {
-            format,
-            systems,
-            machines: machines.into_iter().collect(),
-        })
-    }
-
-    /// Reads a Mach-O file for several machines. A class of Java starts like one, with a version above 40 as their number.
-    fn universal(head: &[u8]) -> Option<Self> {
-        let count = usize::try_from(big(head, 4, 4)?)
-            .ok()
-            .filter(|count| *count < 40)?;
-        let machines = (0..count).map(|index| mach_machine(big(head, 8 + 20 * index, 4)?));
-        let machines: Option<Vec<_>> = machines.collect();
-        Some(Self {
-            format: "Mach-O (macOS)",
-            systems: &["darwin", "ios"],
-            machines: machines.unwrap_or_default(),
-        })
+        Some(Self { format, machine })
     }
 
     /// Returns whether the program may run on a platform by its own format and machine: not by an emulation.
     pub fn is_for(&self, os: &str, arch: &str) -> bool {
-        let is_machine = self.machines.is_empty() || self.machines.contains(&arch);
-        self.systems.contains(&os) && is_machine
+        let format = match os {
+            "windows" => PE,
+            "darwin" | "ios" => MACH_O,
+            _ => ELF,
+        };
+        self.format == format && self.machine.is_none_or(|machine| machine == arch)
     }
 }
 
 impl std::fmt::Display for Program {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.format)?;
-        if self.format == "ELF" && self.systems != ELF {
-            write!(f, " of {}", self.systems.join("/"))?;
-        }
-        match self.machines.as_slice() {
-            [] => Ok(()),
-            machines => write!(f, " for {}", machines.join("/")),
+        match self.machine {
+            Some(machine) => write!(f, " for {machine}"),
+            None => Ok(()),
         }
     }
 }
 
+/// Returns a little-endian number.
 fn number(head: &[u8], at: usize, length: usize) -> Option<u32> {
-    let bytes = head.get(at..)?.get(..length)?;
-    Some(
-        bytes
-            .iter()
-            .rev()
-            .fold(0, |number, byte| number << 8 | u32::from(*byte)),
-    )
-}
-
-fn big(head: &[u8], at: usize, length: usize) -> Option<u32> {
-    let bytes = head.get(at..)?.get(..length)?;
-    Some(
-        bytes
-            .iter()
-            .fold(0, |number, byte| number << 8 | u32::from(*byte)),
-    )
-}
-
-/// The systems of an ELF file: where the field for it says nothing, any that uses the format.
-fn elf_systems(head: &[u8]) -> &'static [&'static str] {
-    match head.get(7) {
-        Some(2) => &["netbsd"],
-        Some(3) => &["android", "linux"],
-        Some(6) => &["illumos", "solaris"],
-        Some(9) => &["freebsd"],
-        Some(12) => &["openbsd"],
-        _ => &ELF,
-    }
+    let bytes = head.get(at..)?.get(..length)?.iter().rev();
+    Some(bytes.fold(0, |number, byte| number << 8 | u32::from(*byte)))
 }
 
 /// <https://refspecs.linuxfoundation.org/elf/gabi4+/ch4.eheader.html>, as Go's `debug/elf` numbers the machines.
 fn elf_machine(head: &[u8]) -> Option<&'static str> {
-    let (is_64, is_little) = (head.get(4)? == &2, head.get(5)? == &1);
-    let machine = match is_little {
-        true => number(head, 18, 2)?,
-        false => big(head, 18, 2)?,
-    };
-    Some(match (machine, is_64, is_little) {
-        (3, ..) => "386",
-        (8, false, true) => "mipsle",
-        (8, false, false) => "mips",
-        (8, true, true) => "mips64le",
-        (8, true, false) => "mips64",
-        (21, _, true) => "ppc64le",
-        (21, _, false) => "ppc64",
-        (22, true, _) => "s390x",
-        (40, ..) => "arm",
-        (62, ..) => "amd64",
-        (183, ..) => "arm64",
-        (243, true, _) => "riscv64",
-        (258, true, _) => "loong64",
+    Some(match number(head, 18, 2)? {
+        3 => "386",
+        21 => "ppc64le",
+        40 => "arm",
+        62 => "amd64",
+        183 => "arm64",
+        243 => "riscv64",
         _ => return None,
     })
 }
 
 /// `mach/machine.h`
-fn mach_machine(cpu: u32) -> Option<&'static str> {
-    Some(match cpu {
+fn mach_machine(head: &[u8]) -> Option<&'static str> {
+    Some(match number(head, 4, 4)? {
         7 => "386",
         12 => "arm",
         0x0100_0007 => "amd64",
@@ -164,11 +99,15 @@ fn pe_machine(head: &[u8]) -> Option<&'static str> {
 mod tests {
     use super::*;
 
-    fn elf(class: u8, data: u8, abi: u8, machine: [u8; 2]) -> Vec<u8> {
+    fn elf(machine: u8) -> Vec<u8> {
         let mut head = vec![0; 64];
-        head[..8].copy_from_slice(&[0x7f, b'E', b'L', b'F', class, data, 1, abi]);
-        head[18..20].copy_from_slice(&machine);
+        head[..4].copy_from_slice(b"\x7fELF");
+        head[18] = machine;
         head
+    }
+
+    fn mach(cpu: u32) -> Vec<u8> {
+        [0xfeed_facf, cpu].map(u32::to_le_bytes).concat()
     }
 
     fn pe(machine: u16) -> Vec<u8> {
@@ -180,82 +119,63 @@ mod tests {
         head
     }
 
-    fn fat(machines: &[u32]) -> Vec<u8> {
-        let count = u32::try_from(machines.len()).unwrap();
-        let mut head = [0xcafe_babe, count].map(u32::to_be_bytes).concat();
-        for machine in machines {
-            head.extend([*machine, 0, 0, 0, 0].map(u32::to_be_bytes).concat());
-        }
-        head
-    }
-
     #[test]
     fn the_platform_follows_from_the_first_bytes() {
-        let mach = |cpu: u32| [0xfeed_facf, cpu].map(u32::to_le_bytes).concat();
-        for (head, platform) in [
-            (elf(2, 1, 0, [62, 0]), "linux_amd64"),
-            (elf(2, 1, 0, [183, 0]), "android_arm64"),
-            (elf(1, 1, 0, [40, 0]), "linux_arm"),
-            (elf(2, 1, 9, [62, 0]), "freebsd_amd64"),
-            (elf(2, 2, 0, [0, 22]), "linux_s390x"),
-            (elf(1, 2, 0, [0, 8]), "linux_mips"),
-            (elf(2, 1, 0, [0, 1]), "linux_any"),
-            (mach(0x0100_000c), "darwin_arm64"),
-            (fat(&[0x0100_0007, 0x0100_000c]), "darwin_amd64"),
-            (fat(&[0x0100_0007, 0x0100_000c]), "darwin_arm64"),
-            (pe(0x8664), "windows_amd64"),
-            (pe(0x014c), "windows_386"),
-            (b"MZ".to_vec(), "windows_arm64"),
-        ] {
-            let program = Program::read(&head).unwrap();
-            let (os, arch) = platform.split_once('_').unwrap();
-            assert!(program.is_for(os, arch), "{platform}: {program}");
-        }
-    }
-
-    #[test]
-    fn a_program_for_another_system_or_machine_is_recognised() {
-        let mach = [0xfeed_facf, 0x0100_0007].map(u32::to_le_bytes).concat();
-        for (head, platform, text) in [
-            (elf(2, 1, 0, [62, 0]), "darwin_amd64", "ELF for amd64"),
-            (elf(2, 1, 0, [183, 0]), "linux_amd64", "ELF for arm64"),
+        for (head, text, platforms, others) in [
             (
-                elf(2, 1, 9, [62, 0]),
-                "linux_amd64",
-                "ELF of freebsd for amd64",
+                elf(62),
+                "ELF for amd64",
+                "linux_amd64 freebsd_amd64",
+                "linux_arm64 windows_amd64",
             ),
-            (elf(2, 1, 0, [62, 0]), "windows_amd64", "ELF for amd64"),
-            (mach.clone(), "linux_amd64", "Mach-O (macOS) for amd64"),
-            (mach, "darwin_arm64", "Mach-O (macOS) for amd64"),
+            (elf(183), "ELF for arm64", "android_arm64", "darwin_arm64"),
+            (elf(9), "ELF", "linux_mips linux_any", "windows_386"),
             (
-                fat(&[0x0100_0007]),
+                mach(0x0100_000c),
+                "Mach-O (macOS) for arm64",
                 "darwin_arm64",
-                "Mach-O (macOS) for amd64",
+                "darwin_amd64 linux_arm64",
             ),
-            (pe(0x8664), "linux_amd64", "PE (Windows) for amd64"),
-            (pe(0x8664), "windows_arm64", "PE (Windows) for amd64"),
+            (
+                b"\xca\xfe\xba\xbe\0\0\0\x02".to_vec(),
+                "Mach-O (macOS)",
+                "darwin_arm64 darwin_amd64",
+                "linux_amd64",
+            ),
+            (
+                pe(0x8664),
+                "PE (Windows) for amd64",
+                "windows_amd64",
+                "windows_arm64 linux_amd64",
+            ),
+            (
+                pe(0x014c),
+                "PE (Windows) for 386",
+                "windows_386",
+                "windows_amd64",
+            ),
+            (
+                b"MZ".to_vec(),
+                "PE (Windows)",
+                "windows_arm64",
+                "linux_arm64",
+            ),
         ] {
             let program = Program::read(&head).unwrap();
-            let (os, arch) = platform.split_once('_').unwrap();
-            assert!(!program.is_for(os, arch), "{platform}");
             assert_eq!(program.to_string(), text);
+            let is_for = |platform: &str| {
+                let (os, arch) = platform.split_once('_').unwrap();
+                program.is_for(os, arch)
+            };
+            assert!(platforms.split(' ').all(is_for), "{text}");
+            assert!(!others.split(' ').any(is_for), "{text}");
         }
     }
 
     #[test]
-    fn scripts_classes_and_cut_files_are_no_programs_of_a_known_platform() {
-        let class = [0xcafe_babe, 52].map(u32::to_be_bytes).concat();
-        for head in [
-            &b""[..],
-            b"#!/bin/sh\n",
-            b"\x7fEL",
-            b"{}",
-            b"\xcf\xfa\xed\xfe",
-            &class,
-        ] {
+    fn scripts_and_cut_files_are_no_programs_of_a_known_platform() {
+        for head in [&b""[..], b"#!/bin/sh\n", b"\x7fEL", b"{}"] {
             assert_eq!(Program::read(head), None, "{head:?}");
         }
-        assert!(Program::read(b"\x7fELF").unwrap().is_for("linux", "amd64"));
-        assert!(Program::read(&fat(&[5])).unwrap().is_for("darwin", "arm64"));
     }
 }

@@ -1,13 +1,10 @@
 //! Modules: the details of the root module, its submodules and its examples.
 
-mod call;
+mod blocks;
 mod example;
-mod output;
 mod part;
 mod provider;
 mod readme;
-mod resource;
-mod variable;
 
 use std::mem;
 

@@ -40,8 +40,7 @@ pub struct ProviderOptions<'o> {
 
 /// Extracts the documentation of a provider from the files of a repository, or of its `docs` directory.
 ///
-/// Its pages are Markdown without frontmatter. Links between them are relative to `docs/{kind}/{name}`, and to
-/// `docs/overview` on the first page.
+/// Its pages are Markdown without frontmatter, with the links of their authors.
 pub fn provider_details(files: &[SourceFile<'_>], options: ProviderOptions<'_>) -> Draft {
     let mut reader = ProviderReader {
         warnings: Vec::new(),
@@ -118,12 +117,6 @@ impl ProviderReader {
             self.notes.add(&message);
             self.warn(layout.directory(), None, message);
         }
-        let cdktf = layout.cdktf_pages();
-        if cdktf > 0 {
-            self.notes.add(format!(
-                "the pages for CDKTF were left out, because only those for configuration files are shown: {cdktf}"
-            ));
-        }
         found
     }
 
@@ -153,11 +146,8 @@ impl ProviderReader {
         let body = text.get(frontmatter.end..).unwrap_or_default();
         let body = body.trim_start_matches(['\n', '\r']);
         let start = text.len() - body.len();
-        // Whatever the links, the rest is cut.
-        let body = cut(body, 2 * PAGE_SIZE);
         let first_line = text.get(..start).map_or(0, |it| it.matches('\n').count());
-        let (body, missing) = links.rewrite(body, &key);
-        for (line, target) in missing {
+        for (line, target) in links.missing(cut(body, PAGE_SIZE), key.0) {
             let message = format!("the link to {} leads to no page", shown(&target));
             self.warn(path, Some(first_line + line), message);
         }

@@ -45,31 +45,25 @@ pub(crate) fn counted(count: usize, noun: &str) -> String {
 
 /// Returns the heading of the pages of a kind.
 pub(crate) fn kind_heading(kind: DocumentationKind) -> &'static str {
-    match kind {
-        DocumentationKind::Overview => "Overview",
-        DocumentationKind::Guide => "Guides",
-        DocumentationKind::Function => "Functions",
-        DocumentationKind::EphemeralResource => "Ephemeral resources",
-        DocumentationKind::Resource => "Resources",
-        DocumentationKind::DataSource => "Data sources",
-        DocumentationKind::ListResource => "List resources",
-        DocumentationKind::Action => "Actions",
-        DocumentationKind::StateStore => "State stores",
-    }
+    kind_names(kind).1
 }
 
 /// Returns the name of one page of a kind.
 pub(crate) fn kind_name(kind: DocumentationKind) -> &'static str {
+    kind_names(kind).0
+}
+
+fn kind_names(kind: DocumentationKind) -> (&'static str, &'static str) {
     match kind {
-        DocumentationKind::Overview => "Overview",
-        DocumentationKind::Guide => "Guide",
-        DocumentationKind::Function => "Function",
-        DocumentationKind::EphemeralResource => "Ephemeral resource",
-        DocumentationKind::Resource => "Resource",
-        DocumentationKind::DataSource => "Data source",
-        DocumentationKind::ListResource => "List resource",
-        DocumentationKind::Action => "Action",
-        DocumentationKind::StateStore => "State store",
+        DocumentationKind::Overview => ("Overview", "Overview"),
+        DocumentationKind::Guide => ("Guide", "Guides"),
+        DocumentationKind::Function => ("Function", "Functions"),
+        DocumentationKind::EphemeralResource => ("Ephemeral resource", "Ephemeral resources"),
+        DocumentationKind::Resource => ("Resource", "Resources"),
+        DocumentationKind::DataSource => ("Data source", "Data sources"),
+        DocumentationKind::ListResource => ("List resource", "List resources"),
+        DocumentationKind::Action => ("Action", "Actions"),
+        DocumentationKind::StateStore => ("State store", "State stores"),
     }
 }
 

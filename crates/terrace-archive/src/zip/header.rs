@@ -64,34 +64,37 @@ pub(super) fn read_header<'a>(fields: &mut Fields<'a>) -> Option<Header<'a>> {
     Some(header)
 }
 
-/// Replaces the fields that have the value for "too large" by those of the first zip64 extra field.
-///
-/// Truncated extra fields are skipped, as in Go: old writers pad with zeros.
+/// Replaces the fields that have the value for "too large" by those of the zip64 field.
 fn resolve_zip64(header: &mut Header<'_>, extra: &[u8]) -> Option<()> {
-    const ZIP64_TAG: u16 = 1;
     let too_large = u64::from(u32::MAX);
-    let mut fields = Fields::new(extra);
-    while let Some((tag, length)) = fields.u16().zip(fields.u16()) {
-        let Some(field) = fields.take(length.into()) else {
-            break;
-        };
-        if tag != ZIP64_TAG {
-            continue;
+    let Some(mut field) = zip64_field(extra) else {
+        // Without it, Go takes the uncompressed size literally and refuses the other two.
+        let is_known = header.compressed != too_large && header.offset != too_large;
+        return is_known.then_some(());
+    };
+    for value in [
+        &mut header.uncompressed,
+        &mut header.compressed,
+        &mut header.offset,
+    ] {
+        if *value == too_large {
+            *value = field.u64()?;
         }
-        let mut field = Fields::new(field);
-        for value in [
-            &mut header.uncompressed,
-            &mut header.compressed,
-            &mut header.offset,
-        ] {
-            if *value == too_large {
-                *value = field.u64()?;
-            }
-        }
-        return Some(());
     }
-    // Without the field, Go takes the uncompressed size literally and refuses the other two.
-    (header.compressed != too_large && header.offset != too_large).then_some(())
+    Some(())
+}
+
+/// Returns the first zip64 extra field. Truncated extra fields are skipped, as in Go: old writers pad with zeros.
+pub(super) fn zip64_field(extra: &[u8]) -> Option<Fields<'_>> {
+    const ZIP64_TAG: u16 = 1;
+    let mut fields = Fields::new(extra);
+    loop {
+        let (tag, length) = fields.u16().zip(fields.u16())?;
+        let field = fields.take(length.into())?;
+        if tag == ZIP64_TAG {
+            return Some(Fields::new(field));
+        }
+    }
 }
 
 impl Header<'_> {

@@ -6,7 +6,7 @@
 use super::super::bytes::Fields;
 use super::super::{Entry, Method};
 use super::ContentError;
-use super::header::method;
+use super::header::{method, zip64_field};
 
 /// The length of the local header up to its name.
 pub(super) const HEADER_BYTES: usize = 30;
@@ -119,23 +119,13 @@ impl LocalHeader {
     /// Returns the uncompressed and the compressed size, taken from the zip64 field where they are "too
     /// large".
     fn sizes(&self, extra: &[u8]) -> (u64, u64) {
-        const ZIP64_TAG: u16 = 1;
         let mut sizes = [self.uncompressed, self.compressed].map(u64::from);
-        let mut fields = Fields::new(extra);
-        while let Some((tag, length)) = fields.u16().zip(fields.u16()) {
-            let Some(field) = fields.take(length.into()) else {
-                break;
-            };
-            if tag != ZIP64_TAG {
-                continue;
-            }
-            let mut field = Fields::new(field);
+        if let Some(mut field) = zip64_field(extra) {
             for size in &mut sizes {
                 if *size == u64::from(u32::MAX) {
                     *size = field.u64().unwrap_or(*size);
                 }
             }
-            break;
         }
         let [uncompressed, compressed] = sizes;
         (uncompressed, compressed)

@@ -76,7 +76,7 @@ pub struct ModulePart {
 }
 
 /// An input variable.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Input {
     /// The name.
     pub name: String,
@@ -104,7 +104,7 @@ pub struct Input {
 }
 
 /// An output value.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Output {
     /// The name.
     pub name: String,
@@ -160,7 +160,7 @@ impl ResourceMode {
 }
 
 /// A requirement on a provider.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ProviderRequirement {
     /// The local name.
     pub name: String,
@@ -176,7 +176,7 @@ pub struct ProviderRequirement {
 }
 
 /// A call of another module.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ModuleCall {
     /// The name of the call.
     pub name: String,

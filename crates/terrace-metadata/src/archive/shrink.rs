@@ -5,11 +5,72 @@ use terrace_core::limits::{DOCUMENTATION_HEAD_BYTES, ENTRY_BYTES, MODULE_ENTRIES
 
 use crate::text::cut;
 
-/// The lengths to which README texts are cut, one after the other.
-const README_BYTES: [usize; 6] = [200_000, 100_000, 50_000, 20_000, 5_000, 0];
+/// The length to which types, defaults and descriptions are cut.
+const TEXT_BYTES: usize = 200;
 
-/// The lengths to which other texts are cut, one after the other.
-const TEXT_BYTES: [usize; 3] = [1_000, 200, 0];
+/// A step that makes details shorter: its subject, the outcome, and the change.
+type Step<T> = (&'static str, &'static str, fn(&mut T));
+
+/// The steps for a module. The largest public ones need none.
+const MODULE: [Step<ModuleDetails>; 6] = [
+    (
+        "The README texts of submodules and examples",
+        "were cut after 10000 bytes",
+        |module| each_other(module, |part| cut_text(&mut part.readme, 10_000)),
+    ),
+    (
+        "The README texts of submodules and examples",
+        "were left out",
+        |module| each_other(module, |part| part.readme = None),
+    ),
+    (
+        "The README of the root",
+        "was cut after 50000 bytes",
+        |module| cut_text(&mut module.root.readme, 50_000),
+    ),
+    (
+        "The types, defaults and descriptions",
+        "were cut after 200 bytes",
+        |module| {
+            cut_texts(&mut module.root);
+            each_other(module, cut_texts);
+        },
+    ),
+    (
+        "The inputs, outputs and resources of submodules and examples",
+        "were left out",
+        |module| each_other(module, |part| *part = ModulePart::default()),
+    ),
+    (
+        "The inputs, outputs and resources",
+        "were left out",
+        |module| module.root = ModulePart::default(),
+    ),
+];
+
+/// The steps for a provider.
+const PROVIDER: [Step<ProviderDetails>; 4] = [
+    ("The descriptions of pages", "were left out", |provider| {
+        let pages = provider.pages.iter_mut();
+        pages.for_each(|page| page.description = None);
+    }),
+    ("The symbols without a page", "were left out", |provider| {
+        provider.symbols.retain(|symbol| symbol.page.is_some());
+    }),
+    (
+        "The titles and groups of pages",
+        "were left out",
+        |provider| {
+            for page in &mut provider.pages {
+                page.title = page.name.to_string();
+                page.subcategory = None;
+            }
+        },
+    ),
+    ("All symbols", "were left out", |provider| {
+        provider.symbols.clear();
+    }),
+];
 
 /// Returns a head as JSON. Parts of it are cut or removed until it is within its limits, each with a note.
 pub(super) fn shrink(head: &mut Head) -> Vec<u8> {
@@ -20,134 +81,36 @@ pub(super) fn shrink(head: &mut Head) -> Vec<u8> {
              one directory or {MODULE_ENTRIES} in all, or one of more than {ENTRY_BYTES} bytes"
         ));
     }
-    if let Some(json) = fitting(head) {
-        return json;
-    }
-    for Change {
-        subject,
-        outcome,
-        apply,
-    } in changes(&head.contents)
-    {
-        apply(&mut head.contents);
+    for step in 0.. {
+        if let Some(json) = fitting(head) {
+            return json;
+        }
+        let changed = match &mut head.contents {
+            Contents::Module(module) => apply(MODULE.get(step), module),
+            Contents::Provider(provider) => apply(PROVIDER.get(step), provider),
+        };
+        let Some((subject, outcome)) = changed else {
+            break;
+        };
         // Of several changes of one subject, only the last matters.
         head.notes.retain(|note| !note.starts_with(subject));
         head.notes.push(format!(
             "{subject} {outcome}, because the details would have more than {DOCUMENTATION_HEAD_BYTES} bytes"
         ));
-        if let Some(json) = fitting(head) {
-            return json;
-        }
     }
     head.notes.truncate(1);
     fitting(head).unwrap_or_default()
 }
 
+fn apply<T>(step: Option<&Step<T>>, details: &mut T) -> Option<(&'static str, &'static str)> {
+    let (subject, outcome, change) = step?;
+    change(details);
+    Some((subject, outcome))
+}
+
 fn fitting(head: &Head) -> Option<Vec<u8>> {
     let json = serde_json::to_vec(head).ok()?;
     (json.len() <= DOCUMENTATION_HEAD_BYTES).then_some(json)
-}
-
-/// A change that makes a head shorter, and the words of its note.
-struct Change {
-    subject: &'static str,
-    outcome: String,
-    apply: Box<dyn Fn(&mut Contents)>,
-}
-
-const LEFT_OUT: &str = "were left out";
-
-fn changes(contents: &Contents) -> Vec<Change> {
-    match contents {
-        Contents::Module(_) => module_changes(),
-        Contents::Provider(_) => provider_changes(),
-    }
-}
-
-fn module_changes() -> Vec<Change> {
-    let mut changes = Vec::new();
-    for bytes in README_BYTES {
-        changes.push(of_module(
-            "The README texts of submodules and examples",
-            format!("were cut after {bytes} bytes"),
-            move |module| each_other(module, |part| cut_text(&mut part.readme, bytes)),
-        ));
-    }
-    for bytes in README_BYTES {
-        changes.push(of_module(
-            "The README text",
-            format!("was cut after {bytes} bytes"),
-            move |module| cut_text(&mut module.root.readme, bytes),
-        ));
-    }
-    for bytes in TEXT_BYTES {
-        changes.push(of_module(
-            "The types, defaults and descriptions",
-            format!("were cut after {bytes} bytes"),
-            move |module| {
-                cut_texts(&mut module.root, bytes);
-                each_other(module, |part| cut_texts(part, bytes));
-            },
-        ));
-    }
-    changes.push(of_module(
-        "The inputs, outputs and resources of submodules and examples",
-        LEFT_OUT.to_owned(),
-        |module| each_other(module, |part| *part = ModulePart::default()),
-    ));
-    changes.push(of_module(
-        "The inputs, outputs and resources",
-        LEFT_OUT.to_owned(),
-        |module| module.root = ModulePart::default(),
-    ));
-    changes
-}
-
-fn of_module(
-    subject: &'static str,
-    outcome: String,
-    change: impl Fn(&mut ModuleDetails) + 'static,
-) -> Change {
-    let apply = move |contents: &mut Contents| match contents {
-        Contents::Module(module) => change(module),
-        Contents::Provider(_) => {}
-    };
-    Change {
-        subject,
-        outcome,
-        apply: Box::new(apply),
-    }
-}
-
-fn provider_changes() -> Vec<Change> {
-    vec![
-        of_provider("The descriptions of pages", |provider| {
-            let pages = provider.pages.iter_mut();
-            pages.for_each(|page| page.description = None);
-        }),
-        of_provider("The symbols without a page", |provider| {
-            provider.symbols.retain(|symbol| symbol.page.is_some());
-        }),
-        of_provider("The titles and groups of pages", |provider| {
-            for page in &mut provider.pages {
-                page.title = page.name.to_string();
-                page.subcategory = None;
-            }
-        }),
-        of_provider("All symbols", |provider| provider.symbols.clear()),
-    ]
-}
-
-fn of_provider(subject: &'static str, change: impl Fn(&mut ProviderDetails) + 'static) -> Change {
-    let apply = move |contents: &mut Contents| match contents {
-        Contents::Provider(provider) => change(provider),
-        Contents::Module(_) => {}
-    };
-    Change {
-        subject,
-        outcome: LEFT_OUT.to_owned(),
-        apply: Box::new(apply),
-    }
 }
 
 /// Changes the parts other than the root.
@@ -157,34 +120,24 @@ fn each_other(module: &mut ModuleDetails, change: impl Fn(&mut ModulePart)) {
     }
 }
 
-fn cut_texts(part: &mut ModulePart, bytes: usize) {
+fn cut_texts(part: &mut ModulePart) {
     for input in &mut part.inputs {
-        cut_text(&mut input.constraint, bytes);
-        // An input without a default would look required.
-        input.default = input.default.take().map(|text| limited(&text, bytes));
-        cut_text(&mut input.description, bytes);
-        cut_text(&mut input.deprecated, bytes);
+        cut_text(&mut input.constraint, TEXT_BYTES);
+        cut_text(&mut input.default, TEXT_BYTES);
+        cut_text(&mut input.description, TEXT_BYTES);
+        cut_text(&mut input.deprecated, TEXT_BYTES);
     }
     for output in &mut part.outputs {
-        cut_text(&mut output.description, bytes);
-        cut_text(&mut output.deprecated, bytes);
+        cut_text(&mut output.description, TEXT_BYTES);
+        cut_text(&mut output.deprecated, TEXT_BYTES);
     }
     if let Some(opentofu) = &mut part.opentofu {
-        cut_texts(opentofu, bytes);
+        cut_texts(opentofu);
     }
 }
 
 fn cut_text(text: &mut Option<String>, bytes: usize) {
-    *text = text
-        .take()
-        .filter(|_| bytes > 0)
-        .map(|text| limited(&text, bytes));
-}
-
-fn limited(text: &str, bytes: usize) -> String {
-    if text.len() <= bytes {
-        text.to_owned()
-    } else {
-        format!("{}…", cut(text, bytes))
+    if let Some(text) = text.as_mut().filter(|text| text.len() > bytes) {
+        *text = format!("{}…", cut(text, bytes));
     }
 }

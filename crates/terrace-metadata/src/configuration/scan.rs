@@ -31,6 +31,10 @@ pub(super) struct ScanFault {
     pub(super) is_limit: bool,
 }
 
+/// The fault of a bracket or quote without its other end.
+const UNCLOSED: &str =
+    "the bracket, text, template, heredoc or comment that begins here is not closed";
+
 /// Splits a text. Segments with only white space and comments are left out.
 pub(super) fn segments(text: &str) -> Vec<Segment> {
     let mut scanner = Scanner::new(text);
@@ -120,7 +124,7 @@ impl<'s> Scanner<'s> {
         loop {
             let Some(byte) = self.peek(0) else {
                 if let Some(open) = self.open.pop() {
-                    self.fail(open.offset, open.kind.unclosed());
+                    self.fail(open.offset, UNCLOSED);
                     self.open.clear();
                 }
                 let fault = self.fault.take();
@@ -185,10 +189,7 @@ impl<'s> Scanner<'s> {
             }
             b'\n' => {
                 let offset = self.open.pop().map_or(self.at, |open| open.offset);
-                self.fail(
-                    offset,
-                    "the text that begins here is not closed on its line",
-                );
+                self.fail(offset, UNCLOSED);
             }
             _ => self.in_text(byte),
         }
@@ -278,7 +279,7 @@ impl<'s> Scanner<'s> {
             self.blank(length + 4);
         } else {
             self.at = self.bytes.len();
-            self.fail(start, "the comment that begins here is not closed");
+            self.fail(start, UNCLOSED);
         }
         false
     }
@@ -356,19 +357,6 @@ impl<'s> Scanner<'s> {
                 at,
                 format!("the block is left out, because more than {max} items are in one pair of brackets"),
             );
-        }
-    }
-}
-
-impl Kind<'_> {
-    fn unclosed(self) -> &'static str {
-        match self {
-            Kind::Brace | Kind::For => "the block or object that begins here is not closed",
-            Kind::Square => "the list that begins here is not closed",
-            Kind::Round => "the parenthesis that begins here is not closed",
-            Kind::Quote => "the text that begins here is not closed",
-            Kind::Template => "the template that begins here is not closed",
-            Kind::Heredoc(_) => "the heredoc that begins here is not closed",
         }
     }
 }

@@ -3,8 +3,9 @@
 use hcl_edit::Span;
 use hcl_edit::expr::{Expression, ObjectKey, TraversalOperator};
 use hcl_edit::template::{Element, Template};
+use serde_json::Value as Json;
 
-use crate::configuration::json::Json;
+use crate::configuration::json;
 
 /// The value of an attribute.
 #[derive(Debug)]
@@ -31,7 +32,7 @@ impl<'s> Value<'s> {
                     .map_or_else(String::new, |text| text.trim().to_owned())
             }
             Self::Raw(text) => (*text).to_owned(),
-            Self::Json(json) => json.to_string(),
+            Self::Json(json) => format!("{json:#}"),
         }
     }
 
@@ -39,7 +40,7 @@ impl<'s> Value<'s> {
         match self {
             Self::Native(expression, _) => expression.is_null(),
             Self::Raw(_) => false,
-            Self::Json(json) => *json == Json::Null,
+            Self::Json(json) => json.is_null(),
         }
     }
 
@@ -48,7 +49,7 @@ impl<'s> Value<'s> {
         match self {
             Self::Native(expression, _) => literal(expression),
             Self::Raw(_) => None,
-            Self::Json(json) => json.literal(),
+            Self::Json(json) => json::literal(json),
         }
     }
 
@@ -67,9 +68,9 @@ impl<'s> Value<'s> {
     }
 
     /// Returns the JSON that means the same. Literals are texts, and any other expression is a template with it.
-    pub(super) fn into_json(self) -> serde_json::Value {
+    pub(super) fn into_json(self) -> Json {
         if self.is_null() {
-            return serde_json::Value::Null;
+            return Json::Null;
         }
         if let Some(text) = self.literal() {
             return text.into();

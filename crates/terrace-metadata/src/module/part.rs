@@ -9,7 +9,7 @@ use terrace_core::documentation::{
 use crate::configuration::{self, Attribute, Block, Fault};
 use crate::draft::Warning;
 use crate::limits;
-use crate::module::{call, output, provider, resource, variable};
+use crate::module::{blocks, provider};
 use crate::source::ConfigurationFile;
 use crate::text::{self, Lines, Messages, cut, shown};
 
@@ -110,14 +110,14 @@ impl PartReader {
 impl Declarations {
     fn add(&mut self, block: Block<'_>, context: &mut FileContext<'_>) {
         match block.kind.as_str() {
-            "variable" => variable::add(&mut self.inputs, block, context),
-            "output" => output::add(&mut self.outputs, block, context),
-            "resource" => resource::add(self, ResourceMode::Managed, block, context),
-            "data" => resource::add(self, ResourceMode::Data, block, context),
-            "ephemeral" => resource::add(self, ResourceMode::Ephemeral, block, context),
-            "module" => call::add(&mut self.calls, block, context),
+            "variable" => blocks::add_input(&mut self.inputs, &block, context),
+            "output" => blocks::add_output(&mut self.outputs, &block, context),
+            "module" => blocks::add_call(&mut self.calls, &block, context),
             "provider" => provider::add_configuration(self, block, context),
             "terraform" => provider::add_settings(self, block, context),
+            "resource" => blocks::add_resource(self, ResourceMode::Managed, &block, context),
+            "data" => blocks::add_resource(self, ResourceMode::Data, &block, context),
+            "ephemeral" => blocks::add_resource(self, ResourceMode::Ephemeral, &block, context),
             _ => {}
         }
     }

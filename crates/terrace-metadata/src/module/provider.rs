@@ -9,9 +9,7 @@ use crate::module::part::{Declarations, FileContext};
 pub(super) fn unconstrained(name: &str) -> ProviderRequirement {
     ProviderRequirement {
         name: name.to_owned(),
-        source: None,
-        versions: Vec::new(),
-        aliases: Vec::new(),
+        ..ProviderRequirement::default()
     }
 }
 

@@ -126,7 +126,9 @@ fn errors_have_file_and_line_and_cost_one_block() {
     );
     assert_eq!(
         details.submodules[0].part.errors,
-        ["modules/x/main.tf:1: the block or object that begins here is not closed"]
+        [
+            "modules/x/main.tf:1: the bracket, text, template, heredoc or comment that begins here is not closed"
+        ]
     );
 }
 
@@ -199,7 +201,7 @@ fn each_client_gets_its_own_view_where_the_files_differ() {
         root.errors,
         [
             "both.tf:2: variable must have one name",
-            "variables.tf:2: the block or object that begins here is not closed"
+            "variables.tf:2: the bracket, text, template, heredoc or comment that begins here is not closed"
         ]
     );
     let tofu = root.opentofu.as_deref().unwrap();

@@ -104,12 +104,6 @@ impl<'a> Layout<'a> {
         (pages, problems)
     }
 
-    /// Returns the number of pages for CDKTF.
-    pub(super) fn cdktf_pages(&self) -> usize {
-        let paths = self.files.keys();
-        paths.filter(|path| path.starts_with("cdktf/")).count()
-    }
-
     /// Returns the kind and the name of a page.
     fn page(&self, path: &str) -> Result<Option<PageKey>, String> {
         let segments: Vec<&str> = path.split('/').collect();

@@ -4,16 +4,20 @@
   const live = document.getElementById("page-live");
   const say = (text) => { if (live) live.textContent = text; };
 
+  const make = (tag, className, ...content) => {
+    const element = document.createElement(tag);
+    if (className) element.className = className;
+    element.append(...content);
+    return element;
+  };
+
   // Code blocks of documents have a button as well.
   for (const code of document.querySelectorAll(".prose pre > code")) {
     const pre = code.parentElement;
-    const block = document.createElement("div");
-    const button = document.createElement("button");
-    block.className = "snippet";
-    button.className = "copy";
+    const block = make("div", "snippet");
+    const button = make("button", "copy", "Copy");
     button.type = "button";
     button.hidden = true;
-    button.textContent = "Copy";
     button.setAttribute("aria-label", "Copy the code");
     pre.replaceWith(block);
     block.append(pre, button);
@@ -64,11 +68,10 @@
     const response = await fetch("/_names").catch(() => null);
     if (!response?.ok) return;
     const names = (await response.text()).split("\n").filter(Boolean).map((line) => {
-      const [path, description] = line.split("\t");
+      const [path, description = ""] = line.split("\t");
       return { path, address: path.split("/").slice(2).join("/"), description };
     });
-    const offers = document.createElement("ul");
-    offers.className = "offers";
+    const offers = make("ul", "offers");
     search.form.append(offers);
     const offer = () => {
       const words = wordsOf(search);
@@ -77,15 +80,9 @@
       const all = words.length ? names.filter(has) : [];
       const found = [...all.filter(begins), ...all.filter((it) => !begins(it))].slice(0, 8);
       offers.replaceChildren(...found.map(({ path, address, description }) => {
-        const link = document.createElement("a");
+        const link = make("a", "", address, make("span", "small", description));
         link.href = path;
-        const note = document.createElement("span");
-        note.className = "small";
-        note.textContent = description;
-        link.append(address, note);
-        const item = document.createElement("li");
-        item.append(link);
-        return item;
+        return make("li", "", link);
       }));
       say(words.length ? found.length + " offered" : "");
     };
@@ -108,24 +105,13 @@
       const found = links.map((link) => ({ link, rank: rank(link.textContent.trim().toLowerCase(), words) }))
         .filter((it) => it.rank >= 0).sort((a, b) => a.rank - b.rank).slice(0, 200);
       matches.replaceChildren(...found.map(({ link }) => {
-        const item = document.createElement("li");
         const copy = link.cloneNode(true);
         const kind = link.closest("ul").previousElementSibling?.matches(".kind, summary")
           ? link.closest("ul").previousElementSibling.firstChild.textContent.trim() : "";
-        if (kind) {
-          const note = document.createElement("span");
-          note.className = "small";
-          note.textContent = " " + kind;
-          copy.append(note);
-        }
-        item.append(copy);
-        return item;
+        if (kind) copy.append(make("span", "small", " " + kind));
+        return make("li", "", copy);
       }));
-      if (!found.length) {
-        const none = document.createElement("li");
-        none.textContent = "Nothing has this name. Press Enter to search the namespace.";
-        matches.append(none);
-      }
+      if (!found.length) matches.append(make("li", "", "Nothing has this name. Press Enter to search the namespace."));
       say(found.length + (found.length === 1 ? " match" : " matches"));
     });
     filter.form.addEventListener("submit", (event) => {
@@ -143,8 +129,7 @@
     const items = [...section.querySelectorAll(".field, tbody tr")].map((item) => ({ item, text: item.textContent.toLowerCase() }));
     const groups = [...section.querySelectorAll(".fields, .scroll")];
     const count = section.querySelector(".count");
-    const none = document.createElement("p");
-    none.className = "empty";
+    const none = make("p", "empty");
     none.hidden = true;
     section.append(none);
     field.hidden = false;

@@ -9,43 +9,34 @@ const REFERENCE_BYTES: usize = 33;
 
 /// Decodes the references that end with a semicolon.
 pub(super) fn decoded(text: &str) -> Cow<'_, str> {
-    if !text.contains('&') {
+    let mut parts = text.split('&');
+    let first = parts.next().unwrap_or_default();
+    if first.len() == text.len() {
         return Cow::Borrowed(text);
     }
-    let mut output = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some((before, found)) = rest.find('&').and_then(|at| rest.split_at_checked(at)) {
-        output.push_str(before);
-        let (reference, after) = split_reference(found);
-        push_decoded(&mut output, reference);
-        rest = after;
+    let mut output = first.to_owned();
+    for part in parts {
+        let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'#';
+        let bytes = part.bytes().take(REFERENCE_BYTES);
+        let length = bytes.take_while(is_name).count();
+        match part.split_at_checked(length) {
+            Some((name, rest)) if rest.starts_with(';') => {
+                push_decoded(&mut output, name);
+                output.push_str(rest.get(1..).unwrap_or_default());
+            }
+            _ => output.extend(["&", part]),
+        }
     }
-    output.push_str(rest);
     Cow::Owned(output)
 }
 
-/// Splits a text that begins with `&` after the reference, or after the `&`.
-fn split_reference(text: &str) -> (&str, &str) {
-    let is_name = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'#';
-    let name = text.bytes().skip(1).take(REFERENCE_BYTES);
-    let length = 1 + name.take_while(|byte| is_name(*byte)).count();
-    match text.as_bytes().get(length) {
-        Some(b';') => text.split_at_checked(length + 1),
-        _ => text.split_at_checked(1),
-    }
-    .unwrap_or((text, ""))
-}
-
-fn push_decoded(output: &mut String, reference: &str) {
-    match reference {
-        "&amp;" | "&" => output.push('&'),
-        "&lt;" => output.push('<'),
-        "&gt;" => output.push('>'),
-        "&quot;" => output.push('"'),
-        "&nbsp;" => output.push('\u{a0}'),
+fn push_decoded(output: &mut String, name: &str) {
+    match name {
+        // The parser removes a space.
+        "nbsp" => output.push('\u{a0}'),
         // The parser has the table of names.
         _ => {
-            for event in Parser::new(reference) {
+            for event in Parser::new(&format!("&{name};")) {
                 if let Event::Text(text) = event {
                     output.push_str(&text);
                 }

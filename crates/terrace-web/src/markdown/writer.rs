@@ -8,7 +8,7 @@ use pulldown_cmark::{Options as Dialect, Parser, Tag, TagEnd};
 
 use super::attributes::Attributes;
 use super::autolink::{self, Part};
-use super::callout::{self, Callout};
+use super::callout;
 use super::element::Element;
 use super::ids::Ids;
 use super::target::Target;
@@ -258,7 +258,7 @@ impl<'s> Writer<'s> {
             Tag::Paragraph => self.start_paragraph(range),
             Tag::Heading { level, .. } => self.start_heading(level),
             Tag::BlockQuote(None) => self.tree.open(Element::Quotation, ""),
-            Tag::BlockQuote(Some(kind)) => self.start_callout(Callout::of_alert(kind), true),
+            Tag::BlockQuote(Some(kind)) => self.start_callout(callout::of_alert(kind), true),
             Tag::CodeBlock(kind) => {
                 let language = match kind {
                     CodeBlockKind::Fenced(info) => language(&info),
@@ -354,7 +354,7 @@ impl<'s> Writer<'s> {
 
     fn start_paragraph(&mut self, range: Range<usize>) {
         let paragraph = self.source.get(range.clone()).unwrap_or_default();
-        if let Some((callout, length)) = Callout::of_paragraph(paragraph) {
+        if let Some((callout, length)) = callout::of_paragraph(paragraph) {
             let text = paragraph.get(length..).unwrap_or_default();
             self.start_callout(callout, !callout::has_title(text));
             self.mark_end = range.start + length;
@@ -363,8 +363,8 @@ impl<'s> Writer<'s> {
         self.tree.open(Element::Paragraph, "");
     }
 
-    fn start_callout(&mut self, callout: Callout, needs_title: bool) {
-        let class = format!("callout {}", callout.class);
+    fn start_callout(&mut self, callout: &str, needs_title: bool) {
+        let class = format!("callout {}", callout.to_ascii_lowercase());
         let attributes = Attributes::default()
             .with("class", &class)
             .with("role", "note");
@@ -372,7 +372,7 @@ impl<'s> Writer<'s> {
         if needs_title {
             let class = Attributes::default().with("class", "title");
             self.tree.open(Element::Paragraph, class.as_str());
-            self.tree.text(callout.title);
+            self.tree.text(callout);
             self.tree.close();
         }
     }

@@ -95,7 +95,7 @@ fn pages_are_those_of_a_registry_and_change_with_the_files() {
     assert_has!(wheel, &format!("<a href=\"{root}/docs\""));
     let text = preview.get(&format!("{root}/docs/resources/wheel.md"));
     assert_has!(text, "content-type: text/markdown");
-    let expected = "\r\n\r\n# Wheel\n\n[Home](../overview)\n";
+    let expected = "\r\n\r\n# Wheel\n\n[Home](../index.md)\n";
     assert!(text.ends_with(expected), "{text}");
     for path in ["/docs/resources/none", "/docs/resources/none.md"] {
         let missing = preview.get(&format!("{root}{path}"));
