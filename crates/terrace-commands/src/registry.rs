@@ -4,6 +4,6 @@ pub(crate) mod client;
 pub(crate) mod documentation;
 mod job_identity;
 pub(crate) mod publish;
-mod rounds;
+pub(crate) mod rounds;
 pub(crate) mod token_source;
 pub(crate) mod upload;

@@ -1,6 +1,6 @@
 //! Requests to other registries: redirects that the guard checks, retries, tokens, and downloads.
 
-pub(crate) mod download;
+mod download;
 mod host_override;
 pub(crate) mod module_list;
 pub(crate) mod module_location;
@@ -35,7 +35,7 @@ use crate::error::Failure;
 use crate::http::{BaseUrl, Retries};
 use crate::output::secrets::CLIENT_TOKENS;
 use crate::output::{Output, bytes};
-pub(crate) use crate::upstream::download::{Download, DownloadError, download};
+pub(crate) use crate::upstream::download::{DownloadError, download};
 use crate::{clock, http, parallel};
 
 /// How much is read of a response that denies access, for its reason, in bytes.
@@ -55,16 +55,16 @@ pub(crate) struct Upstream<'a> {
 }
 
 /// The failure of one attempt.
-struct AttemptError {
-    failure: Failure,
-    is_transient: bool,
+pub(crate) struct AttemptError {
+    pub(crate) failure: Failure,
+    pub(crate) is_transient: bool,
     /// The pause that the server requests.
-    retry_after: Option<Duration>,
+    pub(crate) retry_after: Option<Duration>,
 }
 
 impl AttemptError {
     /// Creates an error that a retry would repeat.
-    fn permanent(failure: Failure) -> Self {
+    pub(crate) fn permanent(failure: Failure) -> Self {
         Self {
             failure,
             is_transient: false,
@@ -72,7 +72,15 @@ impl AttemptError {
         }
     }
 
-    fn refused(reason: impl Into<String>) -> Self {
+    /// Creates an error that a retry may not have.
+    pub(crate) fn transient(failure: Failure) -> Self {
+        Self {
+            is_transient: true,
+            ..Self::permanent(failure)
+        }
+    }
+
+    pub(crate) fn refused(reason: impl Into<String>) -> Self {
         Self::permanent(Failure::refused(reason))
     }
 
@@ -101,16 +109,17 @@ impl AttemptError {
             return Self::refused(format!("{what}: {reason}"));
         }
         let reason = http::describe(error);
+        let reason = format!("{what} of {host} cannot be fetched: {reason}");
         Self {
-            failure: Failure::Unavailable(format!("{what} of {host} cannot be fetched: {reason}")),
             is_transient: http::is_transient_error(error),
-            retry_after: None,
+            ..Self::permanent(Failure::Unavailable(reason))
         }
     }
 }
 
 impl<'a> Upstream<'a> {
-    /// Creates a client. `named` and `archive_hosts` are the hosts on the command line, which may be in a private network.
+    /// Creates a client. `overrides`, `named` and `archive_hosts` are the hosts on the command line, which may be in a private
+    /// network.
     pub(crate) fn new(
         overrides: &[HostOverride],
         archive_hosts: &[BaseUrl],
@@ -118,43 +127,21 @@ impl<'a> Upstream<'a> {
         retries: u32,
         output: &'a Output,
     ) -> Result<Self, Failure> {
-        let mut guard = naming(archive_hosts);
+        let urls = overrides.iter().map(|it| &it.url).chain(archive_hosts);
+        let mut guard = urls.fold(Guard::public(), |guard, url| {
+            guard.naming(url.host(), url.port())
+        });
         for hostname in named {
             guard = guard.naming(hostname.as_str(), 443);
         }
-        Self::behind(guard, overrides, retries, output)
-    }
-
-    /// Creates a client of one registry. `archive_hosts` are further hosts on the command line, which may be in a private
-    /// network.
-    pub(crate) fn of_registry(
-        registry: &HostOverride,
-        archive_hosts: &[BaseUrl],
-        retries: u32,
-        output: &'a Output,
-    ) -> Result<Self, Failure> {
-        if let Some(token) = &registry.token {
+        for token in overrides.iter().filter_map(|it| it.token.as_ref()) {
             output.hide(token.secret());
         }
-        let guard = naming(archive_hosts);
-        Self::behind(guard, std::slice::from_ref(registry), retries, output)
-    }
-
-    fn behind(
-        mut guard: Guard,
-        overrides: &[HostOverride],
-        retries: u32,
-        output: &'a Output,
-    ) -> Result<Self, Failure> {
-        for host_override in overrides {
-            guard = guard.naming(host_override.url.host(), host_override.url.port());
-        }
-        let by_hostname =
-            |host_override: &HostOverride| (host_override.hostname.clone(), host_override.clone());
+        let by_hostname = overrides.iter().map(|it| (it.hostname.clone(), it.clone()));
         Ok(Self {
             agent: http::guarded_agent(guard.clone())?,
             guard,
-            overrides: overrides.iter().map(by_hostname).collect(),
+            overrides: by_hostname.collect(),
             credentials: Credentials::find(),
             retries,
             output,
@@ -336,9 +323,10 @@ impl<'a> Upstream<'a> {
                 .progress(&format!("downloading {filename}{size}"));
         }
         let bar = self.output.upload_bar(filename, size);
-        let advance = |count| bar.advance(u64::try_from(count).unwrap_or_default());
-        let Download { file, size, sha256 } =
-            download(response.into_body().into_reader(), most, advance)?;
+        let advance = |chunk: &[u8]| bar.advance(u64::try_from(chunk.len()).unwrap_or_default());
+        let mut file = tempfile::tempfile().map_err(DownloadError::Local)?;
+        let reader = response.into_body().into_reader();
+        let (sha256, size) = download(reader, most, &mut file, advance)?;
         Ok(Archive {
             filename: filename.to_owned(),
             source: Source::Temporary(file),
@@ -447,12 +435,6 @@ impl<'a> Upstream<'a> {
             }
         }
     }
-}
-
-/// Returns a guard that allows these hosts and the public internet.
-fn naming(hosts: &[BaseUrl]) -> Guard {
-    let name = |guard: Guard, url: &BaseUrl| guard.naming(url.host(), url.port());
-    hosts.iter().fold(Guard::public(), name)
 }
 
 /// Returns the URL that a reference means in a document from `base`, as the registry resolves it. An absolute one stays as it is:

@@ -235,7 +235,7 @@ fn stored_versions_are_listed_with_their_states() {
         release("1.0.0"),
         tombstone,
     ];
-    let after = "after=releases%2Fproviders%2Fhosted0";
+    let after = "after=releases%2Fproviders%2Fhosted%2Facme";
     registry.answer("GET", after, &json!({ "facts": facts }));
     let report = run(&registry, &["mirror", "list"]).expect(0).json();
     let versions = report["versions"].as_array().unwrap().iter();
@@ -257,11 +257,13 @@ fn a_part_of_the_mirror_is_listed_by_its_prefix() {
     store_blocks(&registry, &[]);
     for part in ["origin.example", ADDRESS] {
         registry.answer("GET", "prefix=statuses", &json!({ "facts": [] }));
-        answer_releases(&registry, part, &[release("1.0.0")]);
+        let facts = json!({ "facts": [release("1.0.0")] });
+        registry.answer("GET", "prefix=releases%2Fproviders%2Forigin", &facts);
         let report = run(&registry, &["mirror", "list", part]).expect(0).json();
         assert_eq!(report["versions"][0]["address"], ADDRESS);
     }
-    for part in ["a.example/b/c/d/e", "a.example/B!", ""] {
+    let version = format!("{ADDRESS}@1.0.0");
+    for part in ["a.example/b/c/d/e", "a.example/B!", "", &version] {
         run(&registry, &["mirror", "list", part]).expect(2);
     }
 }

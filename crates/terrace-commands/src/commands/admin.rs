@@ -2,7 +2,6 @@
 
 mod audit;
 mod backup;
-mod difference;
 pub(crate) mod erase;
 mod export;
 pub(crate) mod failover;
@@ -22,7 +21,7 @@ use std::time::Duration;
 
 use clap::Subcommand;
 
-use crate::args::duration;
+use crate::args::{PackageSpec, duration};
 use crate::commands::admin::erase::EraseArguments;
 use crate::commands::admin::failover::FailoverCommand;
 use crate::commands::admin::loss::AcceptedLosses;
@@ -59,7 +58,7 @@ pub(crate) enum AdminCommand {
     Reindex {
         /// Rebuild only the indices of this provider, mirrored provider or module
         #[arg(long, value_name = "ADDRESS")]
-        package: Option<String>,
+        package: Option<PackageSpec>,
         /// Compare the indices of every version, which takes two operations for each
         #[arg(long)]
         full: bool,
@@ -180,21 +179,12 @@ pub(crate) fn run(command: &AdminCommand, session: Session<'_>) -> Result<(), Fa
             since,
             verify,
             copy,
-        } => {
-            let log = audit::Log::of(copy.as_deref(), session.registry);
-            audit::audit(*since, *verify, &log, output)
-        }
+        } => audit::audit(*since, *verify, copy.as_deref(), session),
         AdminCommand::Reindex {
             package,
             full,
             losses,
-        } => {
-            let extent = reindex::Extent {
-                package: package.as_deref(),
-                is_full: *full,
-            };
-            reindex::reindex(extent, &losses.accepted, session)
-        }
+        } => reindex::reindex(package.as_ref(), *full, &losses.accepted, session),
         AdminCommand::Verify {
             quick,
             copy,

@@ -1,10 +1,25 @@
 //! A circuit breaker: after repeated failures of the registry, the rest of a run is not tried.
 
+use crate::commands::report::{Done, Outcome};
 use crate::error::Failure;
 
 /// The number of consecutive versions that fail because the registry does not respond, each after all its
 /// retries, before the rest is not tried.
 const UNAVAILABLE_IN_A_ROW: u32 = 2;
+
+/// The reason that a version of another registry is not stored.
+pub(crate) enum TryError {
+    /// A failure of the registry.
+    Registry(Failure),
+    /// A failure of its origin, or of this machine.
+    Other(Failure),
+}
+
+impl From<Failure> for TryError {
+    fn from(failure: Failure) -> Self {
+        Self::Other(failure)
+    }
+}
 
 /// The outcomes so far that depend on the registry.
 #[derive(Default)]
@@ -17,6 +32,25 @@ impl CircuitBreaker {
     /// Returns whether the rest should not be tried.
     pub(crate) fn is_open(&self) -> bool {
         self.not_allowed || self.unavailable >= UNAVAILABLE_IN_A_ROW
+    }
+
+    /// Records the result of a version, and returns its outcome. One that the registry has erased is a failure only if it is
+    /// needed.
+    pub(crate) fn judge(&mut self, tried: Result<Done, TryError>, is_needed: bool) -> Outcome {
+        match tried {
+            Ok(done) => {
+                self.succeed();
+                Outcome::Done(done)
+            }
+            Err(TryError::Other(failure)) => Outcome::Failed(failure),
+            Err(TryError::Registry(failure)) => {
+                self.fail(&failure);
+                match is_needed {
+                    true => Outcome::Failed(failure),
+                    false => Outcome::of(Err(failure)),
+                }
+            }
+        }
     }
 
     /// Records that the registry has accepted a version.

@@ -69,6 +69,15 @@ impl Outcome {
         }
     }
 
+    /// Returns the failure of those who need a version that has another outcome than a success.
+    pub(crate) fn into_failure(self) -> Failure {
+        match self {
+            Self::Failed(failure) => failure,
+            Self::Skipped(reason) => Failure::refused(reason),
+            Self::Done(_) | Self::NotTried => Failure::refused("it was not tried"),
+        }
+    }
+
     /// Records an outcome that depends on the registry.
     pub(crate) fn record(&self, breaker: &mut CircuitBreaker) {
         match self {
@@ -108,6 +117,23 @@ impl Report {
     pub(crate) fn add(&mut self, version: VersionReport, output: &Output) {
         version.announce(output);
         self.push(version);
+    }
+
+    /// Adds a result without further details, and prints it at once.
+    pub(crate) fn note(
+        &mut self,
+        address: String,
+        version: Option<String>,
+        outcome: Outcome,
+        output: &Output,
+    ) {
+        let version = VersionReport {
+            address,
+            version,
+            outcome,
+            details: Value::Null,
+        };
+        self.add(version, output);
     }
 
     /// Adds a result that is printed already.

@@ -14,7 +14,7 @@ use crate::registry::upload::{Storage, Upload, upload};
 /// Rounds of uploads, each with fresh URLs from the registry, which also decides which archives are missing.
 ///
 /// The rounds end, because each one sends at least one archive, and none is sent more often than allowed.
-pub(super) struct Uploads<'a> {
+pub(crate) struct Uploads<'a> {
     archives: BTreeMap<String, &'a Archive>,
     client: &'a Client<'a>,
     output: &'a Output,
@@ -28,7 +28,7 @@ pub(super) struct Uploads<'a> {
 
 impl<'a> Uploads<'a> {
     /// Begins without any upload: the registry names the missing ones of these archives.
-    pub(super) fn new(archives: &'a [Archive], client: &'a Client<'a>, output: &'a Output) -> Self {
+    pub(crate) fn new(archives: &'a [Archive], client: &'a Client<'a>, output: &'a Output) -> Self {
         let by_digest = |archive: &'a Archive| (archive.sha256.to_string(), archive);
         Self {
             archives: archives.iter().map(by_digest).collect(),
@@ -42,12 +42,12 @@ impl<'a> Uploads<'a> {
     }
 
     /// Returns the names of the archives that arrived.
-    pub(super) fn into_sent(self) -> Vec<String> {
+    pub(crate) fn into_sent(self) -> Vec<String> {
         self.sent.into_iter().map(str::to_owned).collect()
     }
 
     /// Uploads the missing archives. A failure that may pass is left to the next round, if the archive may be sent again.
-    pub(super) fn round(&mut self, missing: Vec<MissingArchive>) -> Result<(), Failure> {
+    pub(crate) fn round(&mut self, missing: Vec<MissingArchive>) -> Result<(), Failure> {
         let jobs = self.jobs(&missing)?;
         let outcomes = upload(
             self.client.http().agent(),

@@ -13,11 +13,6 @@ use super::resolve;
 /// The header in which registries name the location.
 pub(crate) const LOCATION_HEADER: &str = "x-terraform-get";
 
-/// The endings of archives that clients unpack, but that no registry of this kind stores.
-const OTHER_FORMATS: [&str; 9] = [
-    ".tar", ".tar.bz2", ".tbz2", ".tar.xz", ".txz", ".tar.zst", ".tzst", ".bz2", ".xz",
-];
-
 /// The hosts whose repositories clients recognise without `git::`.
 const FORGES: [&str; 2] = ["github.com/", "gitlab.com/"];
 
@@ -60,10 +55,10 @@ pub(crate) enum LocationError {
         "the origin names no location of the module: neither a body with \"location\" nor a header X-Terraform-Get"
     )]
     Missing,
-    /// The module is neither in an archive nor in a repository of git.
+    /// The module is neither in an archive that is stored nor in a repository of git.
     #[error(
-        "the origin refers to {0:?}, which is neither an archive nor a repository of git over https or ssh: publish the \
-         module from its files, with `terrace publish module DIR`"
+        "the origin refers to {0:?}, which is neither an archive of zip or tar.gz, to be unpacked and with at most a checksum of \
+         SHA-256, nor a repository of git over https or ssh: publish the module from its files, with `terrace publish module DIR`"
     )]
     Unsupported(String),
     /// The URL of the repository has a password, or its parameters are not those of a tag, a branch or a commit.
@@ -72,20 +67,6 @@ pub(crate) enum LocationError {
          credentials are used"
     )]
     Repository(String),
-    /// The archive has a format that is not stored.
-    #[error(
-        "the origin has the archive in the format {0:?}; only zip and tar.gz can be published: pack it again, and publish \
-         it with `terrace publish module`"
-    )]
-    Format(String),
-    /// The archive is not to be unpacked.
-    #[error("the origin's location {0:?} tells clients not to unpack the archive")]
-    Packed(String),
-    /// The digest is not one of SHA-256.
-    #[error(
-        "the origin's location has the checksum {0:?}, which is not sha256:<64 hexadecimal digits>"
-    )]
-    Checksum(String),
 }
 
 /// The body of a download response.
@@ -134,30 +115,22 @@ impl ModuleLocation {
             return Err(LocationError::Unsupported(short()));
         }
         let (url, subdir) = split_subdir(&url);
-        let Query {
-            url,
-            archive,
-            checksum,
-        } = split_query(&url);
+        let (url, archive, checksum) = split_query(&url);
         let path = url.split('?').next().unwrap_or_default();
         let name = path.rsplit('/').next().unwrap_or_default();
         let format = match archive.as_deref() {
-            Some("false" | "0") => return Err(LocationError::Packed(short())),
             // `true` and the empty value mean the ending of the path.
-            None | Some("true" | "") => format_of(name)?,
-            Some(named) => Some(
-                format_of(&format!(".{named}"))?
-                    .ok_or_else(|| LocationError::Format(named.to_owned()))?,
-            ),
+            None | Some("true" | "") => ArchiveFormat::of_file_name(name),
+            // `false` and `0` are no formats either: clients do not unpack such an archive.
+            Some(named) => {
+                let format = ArchiveFormat::of_file_name(&format!(".{named}"));
+                Some(format.ok_or_else(|| LocationError::Unsupported(short()))?)
+            }
         };
         let sha256 = checksum.map(|text| {
             let digest = text.strip_prefix("sha256:").and_then(|it| it.parse().ok());
-            digest.ok_or(LocationError::Checksum(text))
+            digest.ok_or_else(|| LocationError::Unsupported(short()))
         });
-        // A repository that clients would clone has no archive's name.
-        if format.is_none() && name.ends_with(".git") {
-            return Err(LocationError::Unsupported(short()));
-        }
         Ok(Self::Archive(ArchiveLocation {
             fetch: Fetch {
                 base: None,
@@ -236,18 +209,6 @@ impl RepositoryLocation {
     }
 }
 
-/// Returns the format of a file name, or none if its ending is not that of an archive.
-fn format_of(name: &str) -> Result<Option<ArchiveFormat>, LocationError> {
-    let name = name.to_ascii_lowercase();
-    if let Some(format) = ArchiveFormat::of_file_name(&name) {
-        return Ok(Some(format));
-    }
-    match OTHER_FORMATS.iter().find(|it| name.ends_with(*it)) {
-        Some(other) => Err(LocationError::Format((*other).to_owned())),
-        None => Ok(None),
-    }
-}
-
 /// Splits off the directory within the archive: what follows `//` in the path, in front of the query.
 fn split_subdir(url: &str) -> (String, Option<String>) {
     let (whole, query) = match url.split_once('?') {
@@ -265,22 +226,10 @@ fn split_subdir(url: &str) -> (String, Option<String>) {
     }
 }
 
-/// A URL without the parameters that are meant for the client.
-struct Query {
-    url: String,
-    archive: Option<String>,
-    checksum: Option<String>,
-}
-
-/// Splits off the parameters that clients do not send. The others stay byte for byte: they may be signed.
-fn split_query(url: &str) -> Query {
-    let Some((path, query)) = url.split_once('?') else {
-        return Query {
-            url: url.to_owned(),
-            archive: None,
-            checksum: None,
-        };
-    };
+/// Splits off the parameters that clients do not send: `archive` and `checksum`. The others stay byte for byte: they may be
+/// signed.
+fn split_query(url: &str) -> (String, Option<String>, Option<String>) {
+    let (path, query) = url.split_once('?').unwrap_or((url, ""));
     let (mut archive, mut checksum) = (None, None);
     let mut kept = Vec::new();
     for parameter in query.split('&') {
@@ -290,15 +239,12 @@ fn split_query(url: &str) -> Query {
             _ => kept.push(parameter),
         }
     }
-    let url = match kept.is_empty() {
-        true => path.to_owned(),
-        false => format!("{path}?{}", kept.join("&")),
+    let query = kept.join("&");
+    let url = match query.as_str() {
+        "" => path.to_owned(),
+        query => format!("{path}?{query}"),
     };
-    Query {
-        url,
-        archive,
-        checksum,
-    }
+    (url, archive, checksum)
 }
 
 /// Returns a location without its query and a password, for a message. It need not be a URL.
@@ -430,8 +376,10 @@ mod tests {
             "git::https://git.example/vpc?sshkey=pa5s",
             "hg::https://hg.example/vpc",
             "s3::https://s3.example/a.zip",
-            "https://git.example/acme/vpc.git",
             "https://git.example/a b",
+            "https://s.example/a?archive=rar",
+            "https://s.example/a.zip?archive=false",
+            "https://s.example/a.zip?checksum=md5:aa",
         ] {
             let error = ModuleLocation::parse(text, BASE).unwrap_err().to_string();
             assert!(error.contains("the origin refers to"), "{text}: {error}");
@@ -440,12 +388,6 @@ mod tests {
                 "{error}"
             );
         }
-        let error = parse("https://s.example/a.tar.xz").unwrap_err();
-        assert_eq!(error, LocationError::Format(".tar.xz".to_owned()));
-        let error = parse("https://s.example/a?archive=rar").unwrap_err();
-        assert_eq!(error, LocationError::Format("rar".to_owned()));
-        assert!(parse("https://s.example/a.zip?archive=false").is_err());
-        assert!(parse("https://s.example/a.zip?checksum=md5:aa").is_err());
     }
 
     #[test]

@@ -5,57 +5,31 @@ use std::time::Duration;
 
 use terrace_core::maintenance::audit::{AuditChain, AuditEntry};
 
-use crate::args::RegistryArguments;
 use crate::clock;
 use crate::commands::admin::backup::Backup;
-use crate::commands::connection::connect;
+use crate::commands::connection::Session;
 use crate::error::Failure;
-use crate::output::{Output, plural, with_times};
+use crate::output::{plural, with_times};
 
-/// The location of a log.
-#[derive(Debug)]
-pub(crate) enum Log<'a> {
-    /// The log of a registry.
-    Registry(&'a RegistryArguments),
-    /// The log in a copy of a registry.
-    Copy(&'a Path),
-}
-
-impl<'a> Log<'a> {
-    /// Returns the log of the copy if one is given, or else that of the registry.
-    pub(crate) fn of(copy: Option<&'a Path>, registry: &'a RegistryArguments) -> Self {
-        copy.map_or(Self::Registry(registry), Self::Copy)
+/// Returns every entry since a time, in order, and the number of the newest one that the registry knows. Those of a copy are read
+/// from it.
+fn entries(
+    copy: Option<&Path>,
+    since: u64,
+    session: Session<'_>,
+) -> Result<(Vec<String>, u64), Failure> {
+    if let Some(root) = copy {
+        return Ok((Backup::open_log(root)?, 0));
     }
-
-    /// Passes every entry since a time to `take`, in order. Returns the number of the newest entry that the
-    /// registry knows.
-    fn each(
-        &self,
-        since: u64,
-        output: &Output,
-        mut take: impl FnMut(&str) -> Result<(), Failure>,
-    ) -> Result<u64, Failure> {
-        let registry = match self {
-            Self::Registry(registry) => registry,
-            Self::Copy(root) => {
-                for entry in Backup::open_log(root)? {
-                    take(&entry)?;
-                }
-                return Ok(0);
-            }
-        };
-        let client = connect(registry, output)?;
-        let (mut after, mut newest) = (0, 0);
-        loop {
-            let page = client.audit(after, since)?;
-            for text in &page.entries {
-                take(text)?;
-            }
-            newest = page.newest.max(newest);
-            match page.next {
-                Some(next) if next > after => after = next,
-                _ => return Ok(newest),
-            }
+    let client = session.connect()?;
+    let (mut entries, mut newest, mut after) = (Vec::new(), 0, 0);
+    loop {
+        let page = client.audit(after, since)?;
+        entries.extend(page.entries);
+        newest = page.newest.max(newest);
+        match page.next {
+            Some(next) if next > after => after = next,
+            _ => return Ok((entries, newest)),
         }
     }
 }
@@ -64,28 +38,27 @@ impl<'a> Log<'a> {
 pub(crate) fn audit(
     since: Option<Duration>,
     verify: bool,
-    log: &Log<'_>,
-    output: &Output,
+    copy: Option<&Path>,
+    session: Session<'_>,
 ) -> Result<(), Failure> {
     let since = since.map_or(0, |since| clock::now().0.saturating_sub(since.as_secs()));
-    let (mut chain, mut shown) = (AuditChain::default(), Vec::new());
     // The chain can only be verified from the first entry.
-    let newest = log.each(if verify { 0 } else { since }, output, |text| {
+    let (texts, newest) = entries(copy, if verify { 0 } else { since }, session)?;
+    let (mut chain, mut shown) = (AuditChain::default(), Vec::new());
+    for text in texts {
         let entry = if verify {
-            let followed = chain.follow(text);
+            let followed = chain.follow(&text);
             followed.map_err(|fault| Failure::refused(fault.to_string()))?
         } else {
-            serde_json::from_str(text).map_err(|error| {
+            serde_json::from_str(&text).map_err(|error| {
                 Failure::Unexpected(format!(
                     "an entry of the audit log cannot be parsed ({error}): run the command with --verify"
                 ))
             })?
         };
-        if entry.at.0 >= since {
-            shown.push(entry);
-        }
-        Ok(())
-    })?;
+        shown.push(entry);
+    }
+    shown.retain(|entry: &AuditEntry| entry.at.0 >= since);
     if verify && newest > chain.length() {
         let message = format!(
             "entry {} is missing: the newest known entry is {newest}",
@@ -102,7 +75,7 @@ pub(crate) fn audit(
     }
     let report =
         serde_json::json!({ "status": "ok", "entries": with_times(&shown), "verified": verify });
-    output.result(&lines, &report);
+    session.output.result(&lines, &report);
     Ok(())
 }
 

@@ -23,7 +23,6 @@ use terrace_base::digest::Sha256;
 use terrace_core::storage::copy::fact_at;
 
 use super::stored::Log;
-use crate::archive::hash;
 use crate::error::Failure;
 
 /// The format that this version writes and reads.
@@ -116,26 +115,20 @@ impl Backup {
         };
         copy.promote_staged()?;
         let summary = copy.summary()?;
-        if summary.sha256sums.is_none() {
-            return Err(Failure::refused(format!(
-                "{} is an incomplete Terrace export: run the export again (terrace admin export)",
-                root.display()
-            )));
-        }
         // An export compares with a copy that was complete, and so does not replace this one.
-        let damaged = || {
+        let incomplete = || {
             Failure::refused(format!(
-                "{} is an incomplete Terrace export, because {SUMS} is missing or not the one that {SUMMARY} states: copy the \
-                 whole directory again, or export to a new one (terrace admin export)",
+                "{} is an incomplete Terrace export, or {SUMS} is not the one that {SUMMARY} states: run the export again (terrace admin \
+                 export), copy the whole directory again, or export to a new one",
                 root.display()
             ))
         };
-        if !root.join(SUMS).exists() {
-            return Err(damaged());
+        if summary.sha256sums.is_none() || !root.join(SUMS).exists() {
+            return Err(incomplete());
         }
         let bytes = copy.read(SUMS)?;
         if summary.sha256sums != Some(Sha256::of(&bytes)) {
-            return Err(damaged());
+            return Err(incomplete());
         }
         let unreadable = || Failure::refused(format!("{SUMS} is malformed"));
         let text = String::from_utf8(bytes).map_err(|_| unreadable())?;
@@ -164,19 +157,6 @@ impl Backup {
     /// Returns whether a directory contains a copy.
     pub(super) fn is_at(root: &Path) -> bool {
         root.join(SUMMARY).is_file()
-    }
-
-    /// Returns whether a directory is a part of a copy, or contains one without its summary.
-    pub(super) fn is_partial_at(root: &Path) -> bool {
-        let is_copy = |root: &Path| {
-            let root = root.to_owned();
-            Self { root }.summary().is_ok()
-        };
-        let real = fs::canonicalize(root).unwrap_or_default();
-        let mut parents = real.ancestors().skip(1);
-        let has_sums =
-            || fs::read_to_string(root.join(SUMS)).is_ok_and(|sums| sums.contains("  facts/"));
-        !Self::is_at(root) && (root.join("facts").is_dir() || has_sums() || parents.any(is_copy))
     }
 
     fn summary(&self) -> Result<Summary, Failure> {
@@ -328,16 +308,10 @@ impl Backup {
         Ok(log)
     }
 
-    /// Removes a file, unless the copy lists it.
-    pub(super) fn remove_unlisted(&self, path: &str, sums: &Sums) -> Result<(), Failure> {
+    /// Removes a file.
+    pub(super) fn remove(&self, path: &str) -> Result<(), Failure> {
         let place = self.place(path)?;
-        if sums.contains_key(path) {
-            return Ok(());
-        }
-        match fs::remove_file(&place) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(local(&place, &error)),
-            _ => Ok(()),
-        }
+        fs::remove_file(&place).map_err(|error| local(&place, &error))
     }
 
     /// Returns the paths of all files below a directory of the copy, those that no list contains as well.
@@ -361,12 +335,6 @@ impl Backup {
             }
         }
         Ok(paths)
-    }
-
-    /// Returns the digest and the size of a file, if it exists.
-    pub(super) fn hash(&self, path: &str) -> Option<(Sha256, u64)> {
-        let mut file = File::open(self.place(path).ok()?).ok()?;
-        hash(&mut file).ok()
     }
 
     /// Returns the size of a file, if it exists.

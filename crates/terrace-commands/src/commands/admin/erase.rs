@@ -5,10 +5,7 @@
 
 mod plan;
 
-use std::collections::BTreeSet;
-
 use clap::{ArgGroup, Args};
-use serde_json::json;
 use terrace_base::digest::Sha256;
 use terrace_core::api::admin::{ErasedContent, ErasureAnswer, ErasureBody};
 use terrace_core::api::endpoint::ERASURES;
@@ -17,10 +14,9 @@ use terrace_core::model::oci::Digest;
 use terrace_core::model::package::Package;
 use terrace_core::model::status::Reason;
 
-use super::pushed::{PushedContent, Repositories};
+use super::pushed::{ManifestSpec, PushedContent, Repositories};
 use crate::args::{PackageSpec, RegistryArguments};
 use crate::clock;
-use crate::commands::admin::pushed::ManifestSpec;
 use crate::commands::connection::connect;
 use crate::commands::list::warn_of_callers;
 use crate::error::Failure;
@@ -90,19 +86,17 @@ pub(crate) fn erase(
         None => Subject::Archives(&arguments.archives),
     };
     let plan = Plan::of(&client, &subject, arguments.everywhere, output)?;
-    if let Subject::Versions(spec) = &subject
-        && matches!(spec.package, Package::Module(_))
-        && !plan.is_all_done()
-    {
-        output.warning(&match spec.package.origin() {
-            Some(_) => format!("{spec}: {MODULE_IS_MISSING}"),
-            None => format!(
+    if let Subject::Versions(spec) = &subject {
+        match (&spec.package, spec.package.origin()) {
+            (Package::Module(_), Some(_)) => {
+                output.warning(&format!("{spec}: {MODULE_IS_MISSING}"));
+            }
+            (Package::Module(_), None) => output.warning(&format!(
                 "packages of other modules may contain a copy of {spec}, because `terrace publish modules` packs a module with \
                  those that it calls by a local path: no digest leads to them, so erase the versions of its callers as well"
-            ),
-        });
-    }
-    if let Subject::Versions(spec) = &subject {
+            )),
+            _ => {}
+        }
         warn_of_callers(&client, &spec.package, output);
     }
     if !arguments.yes {
@@ -117,29 +111,27 @@ pub(crate) fn erase(
 
 /// Shows what would be erased, and what would stay.
 fn preview(plan: &Plan, output: &Output) {
-    let mut lines: Vec<String> = plan
-        .releases
-        .iter()
-        .filter(|it| !plan.is_done(&it.name))
-        .map(|it| format!("{} would be erased, with its documentation", it.name))
-        .collect();
+    let releases = plan.releases.iter().filter(|it| !plan.is_done(&it.name));
+    let releases =
+        releases.map(|it| format!("{} would be erased, with its documentation", it.name));
     let archives = plan.erased.iter().filter(|key| !plan.is_done(key));
-    lines.extend(archives.map(|key| format!("{key} would be erased")));
+    let archives = archives.map(|key| format!("{key} would be erased"));
     let contents = plan.contents.iter();
-    let contents = contents.filter(|(digest, _)| !plan.is_done(digest));
-    lines.extend(contents.map(|(digest, repositories)| {
-        let names: Vec<&str> = repositories.iter().map(String::as_str).collect();
-        match names.as_slice() {
-            [] => format!("{digest} would be erased"),
-            names => format!("{digest} would be erased in {}", names.join(", ")),
-        }
-    }));
+    let contents = contents.filter(|(digest, _)| !plan.is_done(&digest.to_string()));
+    let contents = contents.map(|(digest, repositories)| {
+        let names = match repositories.is_empty() {
+            true => "no repository".to_owned(),
+            false => Vec::from_iter(repositories.iter().map(String::as_str)).join(", "),
+        };
+        format!("{digest} would be erased in {names}")
+    });
+    let mut lines: Vec<String> = releases.chain(archives).chain(contents).collect();
     lines.extend(plan.notes(output));
     lines.push(match plan.is_empty() {
         true => "nothing would be erased".to_owned(),
         false => format!("{CONSEQUENCES}. Run the command with --yes to erase this"),
     });
-    output.result(&lines, &plan.report("dry_run", None));
+    output.result(&lines, &plan.report("dry_run", &[]));
 }
 
 /// Sends a request for each version, and then for the other archives. Each may be repeated, so an interrupted erasure is
@@ -151,134 +143,89 @@ fn carry_out(
     output: &Output,
 ) -> Result<Vec<ErasureAnswer>, Failure> {
     let mut answers = Vec::new();
+    let mut send = |body: ErasureBody| -> Result<(), Failure> {
+        let reason = reason.to_owned();
+        let body = ErasureBody { reason, ..body };
+        answers.push(client.call(Call::post(&ERASURES).json(&body)?)?);
+        Ok(())
+    };
     let mut left = plan.erased.clone();
     for release in &plan.releases {
-        let archives = release
-            .archives
-            .iter()
-            .filter(|key| plan.erased.contains(*key));
-        let body = ErasureBody {
+        let archives = release.archives.intersection(&plan.erased);
+        left.retain(|key| !release.archives.contains(key));
+        send(ErasureBody {
             package: Some(release.address.clone()),
             version: Some(release.version.clone()),
-            reason: reason.to_owned(),
             archives: archives.cloned().collect(),
-            contents: Vec::new(),
-        };
-        left.retain(|key| !body.archives.contains(key));
-        answers.push(client.call(Call::post(&ERASURES).json(&body)?)?);
-        output.progress(&match plan.is_done(&release.name) {
-            true => format!("completed the erasure of {}", release.name),
-            false => format!("erased {}", release.name),
-        });
+            ..ErasureBody::default()
+        })?;
+        output.progress(&format!("erased {}", release.name));
     }
-    let left: Vec<String> = left.into_iter().collect();
-    for archives in left.chunks(limits::ERASED_AT_ONCE) {
-        let body = ErasureBody {
-            reason: reason.to_owned(),
+    for archives in Vec::from_iter(left).chunks(limits::ERASED_AT_ONCE) {
+        send(ErasureBody {
             archives: archives.to_vec(),
             ..ErasureBody::default()
-        };
-        answers.push(client.call(Call::post(&ERASURES).json(&body)?)?);
+        })?;
     }
-    erase_contents(client, plan, reason, &mut answers, output)?;
-    Ok(answers)
-}
-
-/// How often the repositories are listed again after an erasure. A push that has begun before the tombstones may have added
-/// the content to one.
-const LOOKS: usize = 3;
-
-/// Erases pushed content, then lists the repositories again, and erases the content where it has been pushed in the meantime.
-fn erase_contents(
-    client: &Client<'_>,
-    plan: &Plan,
-    reason: &str,
-    answers: &mut Vec<ErasureAnswer>,
-    output: &Output,
-) -> Result<(), Failure> {
+    // A push that has begun before the tombstones may have added the content to a repository.
     let mut contents = plan.contents.clone();
     for _ in 0..LOOKS {
-        if contents.is_empty() {
-            return Ok(());
-        }
-        let mut ordered: Vec<(String, Repositories)> = contents.into_iter().collect();
+        let mut ordered: Vec<(Digest, Repositories)> = contents.into_iter().collect();
         ordered.sort_by_key(|(digest, _)| plan.rank(digest));
-        let items: Vec<ErasedContent> = ordered.into_iter().flat_map(items).collect();
-        for body in bodies(items, reason) {
-            answers.push(client.call(Call::post(&ERASURES).json(&body)?)?);
+        for (digest, repositories) in ordered {
+            for repositories in parts(repositories) {
+                let digest = digest.to_string();
+                send(ErasureBody {
+                    contents: vec![ErasedContent {
+                        digest,
+                        repositories,
+                    }],
+                    ..ErasureBody::default()
+                })?;
+            }
+        }
+        if plan.contents.is_empty() {
+            return Ok(answers);
         }
         let pushed = PushedContent::read(client, output)?;
-        let left = plan
-            .contents
-            .keys()
-            .map(|digest| (digest.clone(), pushed.repositories(digest)));
-        contents = left
-            .filter(|(_, repositories)| !repositories.is_empty())
-            .collect();
+        let left = plan.contents.keys();
+        let left = left.map(|digest| (*digest, pushed.repositories(*digest)));
+        contents = left.filter(|(_, it)| !it.is_empty()).collect();
+        if contents.is_empty() {
+            return Ok(answers);
+        }
     }
-    match contents.is_empty() {
-        true => Ok(()),
-        false => Err(Failure::Unavailable(
-            "clients keep pushing the erased content: run the same command again".to_owned(),
-        )),
-    }
+    Err(Failure::Unavailable(
+        "clients keep pushing the erased content: run the same command again".to_owned(),
+    ))
 }
 
-/// Divides a digest's repositories into parts that fit one request.
-fn items((digest, repositories): (String, Repositories)) -> Vec<ErasedContent> {
-    let repositories: Vec<String> = repositories.into_iter().collect();
-    let item = |some: &[String]| ErasedContent {
-        digest: digest.clone(),
-        repositories: some.to_vec(),
-    };
+/// How often pushed content is erased where it was found.
+const LOOKS: usize = 3;
+
+/// Divides repositories into parts that fit one request: at least one, which may be empty.
+fn parts(repositories: Repositories) -> Vec<Vec<String>> {
+    let repositories = Vec::from_iter(repositories);
     match repositories.is_empty() {
-        true => vec![item(&[])],
+        true => vec![Vec::new()],
         false => {
             let parts = repositories.chunks(limits::CONTENTS_ERASED_AT_ONCE);
-            parts.map(item).collect()
+            parts.map(<[String]>::to_vec).collect()
         }
     }
-}
-
-/// Divides content into requests.
-fn bodies(items: Vec<ErasedContent>, reason: &str) -> Vec<ErasureBody> {
-    let mut bodies: Vec<ErasureBody> = Vec::new();
-    let mut places = limits::CONTENTS_ERASED_AT_ONCE;
-    for item in items {
-        let size = item.repositories.len().max(1);
-        if places + size > limits::CONTENTS_ERASED_AT_ONCE {
-            bodies.push(ErasureBody {
-                reason: reason.to_owned(),
-                ..ErasureBody::default()
-            });
-            places = 0;
-        }
-        places += size;
-        if let Some(body) = bodies.last_mut() {
-            body.contents.push(item);
-        }
-    }
-    bodies
 }
 
 fn report(plan: &Plan, answers: &[ErasureAnswer], output: &Output) {
-    let releases = plan.releases.iter().map(|it| &it.name);
-    let undone = |names: &mut dyn Iterator<Item = &String>| -> usize {
-        names.filter(|name| !plan.is_done(name)).count()
-    };
-    let counted = [
-        (undone(&mut { releases }), "version"),
-        (undone(&mut plan.erased.iter()), "archive"),
-        (undone(&mut plan.contents.keys()), "pushed digest"),
-    ];
-    let counted = counted.into_iter().filter(|(count, _)| *count > 0);
-    let what: Vec<String> = counted.map(|(count, noun)| plural(count, noun)).collect();
-    let mut text = match (what.is_empty(), plan.keeps_some()) {
-        (true, false) => {
+    let releases = plan.releases.iter().map(|it| it.name.clone());
+    let contents = plan.contents.keys().map(ToString::to_string);
+    let all = releases.chain(plan.erased.iter().cloned()).chain(contents);
+    let count = all.filter(|name| !plan.is_done(name)).count();
+    let mut text = match (count, plan.keeps_some()) {
+        (0, false) => {
             "everything was erased before; whatever had been stored again is removed".to_owned()
         }
-        (true, true) => "nothing more was erased".to_owned(),
-        (false, _) => format!("erased {}", what.join(" and ")),
+        (0, true) => "nothing more was erased".to_owned(),
+        (count, _) => format!("erased {}", plural(count, "object")),
     };
     let uploads_end = answers.iter().filter_map(|answer| answer.uploads_end).max();
     if let Some(end) = uploads_end.filter(|end| *end > clock::now()) {
@@ -290,19 +237,12 @@ fn report(plan: &Plan, answers: &[ErasureAnswer], output: &Output) {
     }
     let mut lines = vec![text];
     lines.extend(plan.notes(output));
-    let left = answers.iter().flat_map(|answer| &answer.left_in_fallback);
-    let left: BTreeSet<&String> = left.collect();
-    if let Some(first) = left.first() {
+    if let Some(first) = answers.iter().flat_map(|it| &it.left_in_fallback).next() {
         output.warning(&format!(
             "the second bucket may still have copies of erased archives, such as {first}, because it did not answer or refused their removal: \
              the registry serves no downloads of them, and the scheduled copy removes them; {} states the reason if it cannot",
             output.command("admin failover status")
         ));
     }
-    let uploads_end = uploads_end.map(|end| end.to_string());
-    let mut report = plan.report("ok", uploads_end);
-    if let Some(members) = report.as_object_mut() {
-        members.insert("left_in_fallback".to_owned(), json!(left));
-    }
-    output.result(&lines, &report);
+    output.result(&lines, &plan.report("ok", answers));
 }

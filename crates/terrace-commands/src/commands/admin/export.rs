@@ -1,46 +1,30 @@
 //! `terrace admin export`.
 
 use std::fs::File;
-use std::io;
 use std::path::Path;
 
 use serde_json::json;
 use terrace_base::digest::Sha256;
 use terrace_core::api::admin::StoredArchive;
 use terrace_core::storage::copy::{fact_at, path_of_fact};
-use terrace_core::storage::key::{ArchiveKind, BytesKey, DOCUMENTATION, FactKey, PushedFact};
+use terrace_core::storage::documentation::DocumentationDocument;
+use terrace_core::storage::key::{BytesKey, FactKey, PushedFact};
 use ureq::Agent;
 
 use super::backup::{Backup, Summary, Sums, local};
-use super::fetch::{FetchError, checked};
-use super::loss::{Older, lost_documents, lost_releases};
-use super::stored::{References, documentation_archive, each_fact, each_tombstone, missing};
-use crate::commands::admin::loss::AcceptedLoss;
+use super::fetch::{checked, fetch};
+use super::loss::{AcceptedLoss, Older, lost_documents, lost_releases};
+use super::stored::{Log, References, digest_of};
 use crate::commands::connection::Session;
 use crate::error::Failure;
 use crate::http::{self, Retries};
 use crate::output::{Output, are, bytes, plural, were};
 use crate::parallel;
 use crate::registry::client::Client;
-
-/// The directory of the documents about pushed content in a copy.
-const PUSHED: &str = "facts/oci";
-
-/// The directory of the documents about documentation in a copy.
-const DOCUMENTED: &str = "facts/docs";
+use crate::upstream::AttemptError;
 
 /// The number of parallel downloads of archives.
 const PARALLEL_DOWNLOADS: usize = 4;
-
-/// The result of fetching one archive.
-enum Fetched {
-    /// The archive is in the copy, with this digest. The flag is true if it was downloaded now.
-    There(Sha256, bool),
-    /// The download failed, and may succeed with a fresh URL.
-    Failed(Failure),
-    /// The download failed, and a retry does not help.
-    Refused(Failure),
-}
 
 /// Copies a registry into a directory.
 pub(crate) fn export(
@@ -51,52 +35,18 @@ pub(crate) fn export(
     let output = session.output;
     let client = session.connect()?;
     let copy = Backup::create(root, client.url())?;
-    let older = older(root, &client)?;
+    let mut older = older(root, &client, accepted)?;
     let mut summary = Summary::new(client.url());
-    // The log of the older copy may be the only authentic one: no export replaces it.
-    let mut compared = accepted.to_vec();
-    compared.retain(|loss| *loss != AcceptedLoss::AuditLog);
     let newest = client.audit(u64::MAX, 0)?.newest;
     copy.begin_with(&summary)?;
     let mut sums = Sums::new();
-    let mut references = References::default();
-    let mut changed = Vec::new();
-    let mut documentation = Vec::new();
-    summary.documents = each_fact(&client, "", output, |fact| {
-        let path = path_of_fact(&fact.key);
-        changed.extend(
-            older
-                .as_ref()
-                .and_then(|older| older.change(&fact, &references.log, &compared)),
-        );
-        copy.stage(&path, fact.document.as_bytes())?;
-        if let Some(archive) =
-            documentation_archive(&fact.document).filter(|_| is_documentation(&fact.key))
-        {
-            documentation.push((fact.key.clone(), archive));
-        }
-        sums.insert(path, Sha256::of(fact.document.as_bytes()));
-        references.add(&fact);
-        Ok(())
-    })?;
-    each_tombstone(&client, output, |fact| {
+    let references = References::read(&client, older.as_mut(), output, |fact| {
         let path = path_of_fact(&fact.key);
         copy.stage(&path, fact.document.as_bytes())?;
         sums.insert(path, Sha256::of(fact.document.as_bytes()));
-        summary.documents += 1;
-        references.add(&fact);
         Ok(())
     })?;
-    for (key, archive) in documentation {
-        if references.is_erased(&archive) {
-            output.warning(&format!(
-                "{key} is not copied: {archive} was erased, and the repair of the registry removes the document"
-            ));
-            references.forget(&key, &archive);
-            sums.remove(&path_of_fact(&key));
-            summary.documents -= 1;
-        }
-    }
+    summary.documents = references.there.len().try_into().unwrap_or(u64::MAX);
     output.progress(&format!("{} here", are(summary.documents, "document")));
     if let Some(fault) = &references.log.fault {
         output.warning(&format!(
@@ -105,12 +55,10 @@ pub(crate) fn export(
     }
     // Checked before any bytes are fetched: the older copy, which contains the lost documents, stays
     // unchanged.
-    let mut lost = Vec::new();
-    lost.extend(lost_releases(&references, newest, accepted));
+    let mut lost = lost_releases(&references, newest, accepted);
     lost.extend(lost_documents(&references));
     if let Some(older) = older {
-        lost.extend(older.losses(changed, &references, &compared));
-        older.warn_of_erased(&references, output);
+        lost.extend(older.losses(&references, output));
     }
     if !lost.is_empty() {
         lost.push(
@@ -129,13 +77,7 @@ pub(crate) fn export(
         output,
     )?;
     let mut wrong = references.wrong.clone();
-    let absent = references.bytes.iter();
-    for (key, (by, _)) in absent.filter(|(key, _)| !sums.contains_key(*key)) {
-        // The tombstone of erased bytes says so: nothing is lost that could be restored.
-        if !references.is_erased(key) {
-            wrong.push(missing(key, by));
-        }
-    }
+    wrong.extend(references.missing(&sums));
     references.warn_of_erased(&sums, output);
     if !wrong.is_empty() {
         wrong.push(
@@ -160,10 +102,6 @@ pub(crate) fn export(
     Ok(())
 }
 
-fn is_documentation(key: &str) -> bool {
-    key.starts_with(DOCUMENTATION)
-}
-
 /// Removes what an older copy has of erased versions and archives, if the audit log records the erasure.
 fn remove_erased(
     copy: &Backup,
@@ -171,64 +109,61 @@ fn remove_erased(
     sums: &Sums,
     output: &Output,
 ) -> Result<(), Failure> {
-    for key in &references.erased {
-        let is_recorded =
-            BytesKey::parse_key(key).is_some_and(|bytes| references.log.has_erased(bytes.digest()));
-        if is_recorded {
-            copy.remove_unlisted(key, sums)?;
-        } else if copy.size(key).is_some() {
-            output.warning(&format!(
-                "{key} was erased, but no entry of the audit log records that: it stays in the copy"
-            ));
-        }
-    }
-    // Documentation without a tombstone, which went with an erased archive.
-    for key in &references.log.erased {
-        if let Some(BytesKey::Archive(archive)) = BytesKey::parse_key(key)
-            && archive.kind == ArchiveKind::Documentation
-        {
-            copy.remove_unlisted(key, sums)?;
-        }
-    }
-    for path in copy.paths_below(DOCUMENTED)? {
-        if sums.contains_key(&path) || fact_at(&path).is_none() {
-            continue;
-        }
-        let document = String::from_utf8(copy.read(&path)?).unwrap_or_default();
-        let archive = documentation_archive(&document);
-        if archive.is_some_and(|archive| references.log.erased.contains(&archive)) {
-            copy.remove_unlisted(&path, sums)?;
-        }
-    }
-    // Manifests, links and referrers with these digests.
-    for path in copy.paths_below(PUSHED)? {
-        if let Some(FactKey::Pushed(
-            PushedFact::Link(_, digest)
-            | PushedFact::Manifest(_, digest)
-            | PushedFact::Referrer(_, _, digest),
-        )) = fact_at(&path).and_then(|key| FactKey::parse(&key))
-            && references.is_erased(&BytesKey::Blob(digest).to_string())
-            && references.log.has_erased(digest)
-        {
-            copy.remove_unlisted(&path, sums)?;
-        }
-    }
-    // Their documentation is no longer in the registry.
-    for key in &references.log.erased {
-        if let Some(FactKey::Release(package, version)) = FactKey::parse(key) {
-            let documentation = FactKey::Documentation(package, version).to_string();
-            copy.remove_unlisted(&path_of_fact(&documentation), sums)?;
+    for directory in ["archives", "oci/blobs", "facts/docs", "facts/oci"] {
+        for path in copy.paths_below(directory)? {
+            if sums.contains_key(&path) {
+                continue;
+            }
+            if is_erased(copy, &path, &references.log)? {
+                copy.remove(&path)?;
+            } else if references.is_erased(&path) {
+                output.warning(&format!(
+                    "{path} was erased, but no entry of the audit log records that: it stays in the copy"
+                ));
+            }
         }
     }
     Ok(())
 }
 
+/// Returns whether the log records the erasure of a file in a copy: of its bytes, of the content that a document is about, or of
+/// the version of documentation.
+fn is_erased(copy: &Backup, path: &str, log: &Log) -> Result<bool, Failure> {
+    let digest = match fact_at(path).and_then(|key| FactKey::parse(&key)) {
+        None => digest_of(path),
+        Some(FactKey::Pushed(
+            PushedFact::Link(_, digest)
+            | PushedFact::Manifest(_, digest)
+            | PushedFact::Referrer(_, _, digest),
+        )) => Some(digest),
+        Some(FactKey::Documentation(package, version)) => {
+            if log
+                .erased
+                .contains(&FactKey::Release(package, version).to_string())
+            {
+                return Ok(true);
+            }
+            let document = DocumentationDocument::from_document(&copy.read(path)?).ok();
+            document.map(|it| BytesKey::Archive(it.archive.archive_key()).digest())
+        }
+        Some(_) => None,
+    };
+    Ok(digest.is_some_and(|digest| log.erased_digests.contains(&digest)))
+}
+
 /// Returns the copy in the directory, for a comparison; `None` if no export there ever finished.
-fn older(root: &Path, client: &Client<'_>) -> Result<Option<Older>, Failure> {
+fn older(
+    root: &Path,
+    client: &Client<'_>,
+    accepted: &[AcceptedLoss],
+) -> Result<Option<Older>, Failure> {
     if !Backup::is_finished(root)? {
         return Ok(None);
     }
-    let opened = Older::open(root, client.url());
+    // The log of the older copy may be the only authentic one: no export replaces it.
+    let mut accepted = accepted.to_vec();
+    accepted.retain(|loss| *loss != AcceptedLoss::AuditLog);
+    let opened = Older::open(root, client.url(), accepted);
     opened.map(Some).map_err(|failure| {
         Failure::refused(format!(
             "the older copy cannot be compared with the registry ({failure}), and stays unchanged: export to \
@@ -255,20 +190,20 @@ fn fetch_all(
         page.archives
             .retain(|archive| !references.is_erased(&archive.key));
         let results = parallel::map(&page.archives, PARALLEL_DOWNLOADS, |archive| {
-            fetch(&agent, copy, archive, output)
+            fetch_one(&agent, copy, archive, output)
         });
         let mut passing = None;
         for (archive, result) in page.archives.iter().zip(results) {
             match result {
-                Fetched::There(sha256, is_new) => {
+                Ok((sha256, is_new)) => {
                     fetched += u64::from(is_new);
                     if sums.insert(archive.key.clone(), sha256).is_none() {
                         summary.archives += 1;
                         summary.bytes += archive.size;
                     }
                 }
-                Fetched::Refused(failure) => return Err(failure),
-                Fetched::Failed(failure) => passing = Some(failure),
+                Err(error) if error.is_transient => passing = Some(error.failure),
+                Err(error) => return Err(error.failure),
             }
         }
         if let Some(failure) = passing {
@@ -292,58 +227,41 @@ fn fetch_all(
     }
 }
 
-fn fetch(agent: &Agent, copy: &Backup, archive: &StoredArchive, output: &Output) -> Fetched {
-    let StoredArchive { key, size, .. } = archive;
-    let Some(url) = &archive.url else {
-        return Fetched::Refused(Failure::Unexpected(format!(
-            "the registry sent no download URL for {key}"
-        )));
-    };
-    let there = || checked(&mut File::open(copy.place(key).ok()?).ok()?, key);
-    if copy.size(key) == Some(*size)
-        && let Some(sha256) = there()
-    {
-        return Fetched::There(sha256, false);
-    }
-    let from = |url: &str| download(agent, copy, archive, url, output);
-    let failed = match from(url) {
-        Ok(sha256) => return Fetched::There(sha256, true),
-        Err(failed) => failed,
-    };
-    match archive.copy_url.as_deref().map(from) {
-        Some(Ok(sha256)) => {
-            output.warning(&format!(
-                "{key} comes from the second bucket, because the main one did not return it: run `terrace admin verify`"
-            ));
-            Fetched::There(sha256, true)
-        }
-        Some(Err(_)) | None => failed,
-    }
-}
-
-/// Downloads an archive to the path of its key.
-fn download(
+/// Returns the digest of an archive that is in the copy, and whether it was downloaded now.
+fn fetch_one(
     agent: &Agent,
     copy: &Backup,
     archive: &StoredArchive,
-    url: &str,
     output: &Output,
-) -> Result<Sha256, Fetched> {
+) -> Result<(Sha256, bool), AttemptError> {
     let StoredArchive { key, size, .. } = archive;
-    let place = copy.place(key).map_err(Fetched::Refused)?;
-    let kept = |error: io::Error| Fetched::Refused(local(&place, &error));
-    let mut file = copy.begin(&place).map_err(kept)?;
-    let bar = output.upload_bar(key, *size);
-    let advance = |count: usize| bar.advance(count.try_into().unwrap_or_default());
-    let fetched = super::fetch::fetch(agent, (key, *size), url, &mut file, advance);
-    let sha256 = fetched.map_err(|error| match error {
-        FetchError::Absent => Fetched::Failed(Failure::Unexpected(format!(
-            "{key} does not exist in the storage"
-        ))),
-        FetchError::Passing(failure) => Fetched::Failed(failure),
-        FetchError::Refused(failure) => Fetched::Refused(failure),
-        FetchError::Local(error) => kept(error),
-    })?;
-    file.persist(&place).map_err(|error| kept(error.error))?;
-    Ok(sha256)
+    let missing = || {
+        let message = format!("the registry sent no download URL for {key}");
+        AttemptError::permanent(Failure::Unexpected(message))
+    };
+    let url = archive.url.as_deref().ok_or_else(missing)?;
+    let place = copy.place(key).map_err(AttemptError::permanent)?;
+    if copy.size(key) == Some(*size)
+        && let Ok(file) = File::open(&place)
+        && let Some(sha256) = checked(file, key)
+    {
+        return Ok((sha256, false));
+    }
+    let kept = |error| AttemptError::permanent(local(&place, &error));
+    let download = |url: &str| {
+        let mut file = copy.begin(&place).map_err(kept)?;
+        let bar = output.upload_bar(key, *size);
+        let advance = |count: usize| bar.advance(count.try_into().unwrap_or_default());
+        let sha256 = fetch(agent, (key, *size), url, &mut file, advance)?;
+        file.persist(&place).map_err(|error| kept(error.error))?;
+        Ok((sha256, true))
+    };
+    download(url).or_else(|failed| {
+        let copied = archive.copy_url.as_deref().and_then(|url| download(url).ok());
+        let copied = copied.ok_or(failed)?;
+        output.warning(&format!(
+            "{key} comes from the second bucket, because the main one did not return it: run `terrace admin verify`"
+        ));
+        Ok(copied)
+    })
 }

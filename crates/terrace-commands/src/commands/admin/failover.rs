@@ -64,11 +64,6 @@ pub(super) fn failover(command: &FailoverCommand, session: Session<'_>) -> Resul
             "--force skips the comparison of the two buckets: downloads of archives without a copy in the second one fail",
         );
     }
-    if serving == ServingBucket::Main && !state.recorded {
-        output.warning(
-            "the change is not in R2 yet: if R2 does not answer, downloads fail as well; then run `terrace admin failover on --reason …` again",
-        );
-    }
     Ok(())
 }
 

@@ -13,17 +13,17 @@ use terrace_core::api::admin::{GarbageAnswer, GarbageBody, MarkedBody, StoredArc
 use terrace_core::api::endpoint;
 use terrace_core::limits;
 use terrace_core::maintenance::garbage::{GarbageDocument, GarbageState};
-use terrace_core::storage::key::{AUDIT, BLOBS, BytesKey, RELEASES};
+use terrace_core::model::oci::Digest;
+use terrace_core::storage::key::{AUDIT, BLOBS};
 
-use super::loss::{has_old_archives, lost_releases};
+use super::loss::{AcceptedLoss, has_old_archives, lost_releases};
 use super::pushed::PushedContent;
 use super::stored::{
-    References, all_archives, each_documented, each_fact, each_fact_or, each_mark,
+    References, all_archives, digest_of, documented, each_fact, each_release, marks,
 };
-use crate::commands::admin::loss::AcceptedLoss;
 use crate::commands::connection::Session;
 use crate::error::Failure;
-use crate::output::{Output, bytes, plural, were};
+use crate::output::{Output, bytes, plural};
 use crate::registry::client::{Call, Client};
 
 /// The operations on the archives and blobs that nothing refers to.
@@ -58,13 +58,13 @@ pub(crate) fn collect(
         let text = match count {
             0 => "there is nothing to remove".to_owned(),
             count => format!(
-                "{} ({}) to remove: {} would be marked, because nothing refers to them; {} marked more than an hour ago, or erased and \
-                 stored again, and would be removed; {} for that hour to pass. Run the command with --yes to do this",
+                "{} ({}) to remove: {} to mark, because nothing refers to them; {} to remove, marked more than an hour ago, or erased \
+                 and stored again; {} marked less than an hour ago. Run the command with --yes to do this",
                 plural(count, "object"),
                 bytes(plan.bytes),
                 plan.mark.len(),
-                were(plan.remove.len()),
-                waits(plan.waiting)
+                plan.remove.len(),
+                plan.waiting
             ),
         };
         let remove: Vec<&String> = plan.remove.iter().map(|it| &it.key).collect();
@@ -93,13 +93,6 @@ pub(crate) fn collect(
     Ok(())
 }
 
-fn waits(count: usize) -> String {
-    match count {
-        1 => "1 waits".to_owned(),
-        count => format!("{count} wait"),
-    }
-}
-
 fn plan(
     client: &Client<'_>,
     older_than: Duration,
@@ -107,47 +100,23 @@ fn plan(
     output: &Output,
 ) -> Result<Plan, Failure> {
     let (stored, now) = all_archives(client, output)?;
-    let mut marks = BTreeMap::new();
-    each_mark(client, output, |bytes, mark, _| {
-        marks.insert(bytes, mark);
-        Ok(())
-    })?;
+    let mut marks = marks(client, output)?;
     let mut references = References::default();
-    let mut unknown = Vec::new();
     // Before the releases: every release that this log records was committed earlier.
     let newest = client.audit(u64::MAX, 0)?.newest;
-    each_fact(client, AUDIT, output, |fact| {
+    let mut add = |fact| {
         references.add(&fact);
         Ok(())
-    })?;
+    };
+    each_fact(client, AUDIT, output, &mut add)?;
     // The releases are read after the marks.
-    let add = |fact| {
-        references.add(&fact);
-        Ok(())
-    };
-    let note = |key: &String| {
-        unknown.push(format!(
-            "{key:?} is not a release that this version of terrace knows: nothing is removed while it exists"
-        ));
-    };
-    each_fact_or(client, RELEASES, output, add, note)?;
-    let mut documented = BTreeSet::new();
-    each_documented(
-        client,
-        |it| {
-            documented.insert(it.archive);
-        },
-        |key| {
-            unknown.push(format!(
-                "{key:?} is not a document about documentation that can be read: nothing is removed while it exists"
-            ));
-        },
-    )?;
+    each_release(client, output, add)?;
+    let documented = documented(client)?.into_iter().map(|it| it.archive);
+    let documented: BTreeSet<String> = documented.collect();
     // The archives that such a document refers to are unknown.
-    unknown.extend_from_slice(&references.wrong);
+    let mut unknown = references.wrong.clone();
     // The archives of a lost release are all that is left of it.
-    let lost = lost_releases(&references, newest, accepted).into_iter();
-    unknown.extend(lost.map(|loss| format!("{loss}; until then nothing is removed")));
+    unknown.extend(lost_releases(&references, newest, accepted));
     if references.there.is_empty()
         && has_old_archives(&stored, now)
         && !accepted.contains(&AcceptedLoss::AuditLog)
@@ -164,13 +133,13 @@ fn plan(
     let used = used_blobs(client, &stored, output)?;
     let erased = marks
         .iter()
-        .filter(|(_, mark)| mark.state == GarbageState::Erased);
-    let erased: BTreeMap<String, UnixTime> = erased
-        .filter_map(|(key, mark)| Some((digest_of(key)?, mark.since)))
+        .filter(|(_, (mark, _))| mark.state == GarbageState::Erased);
+    let erased: BTreeMap<Digest, UnixTime> = erased
+        .filter_map(|(key, (mark, _))| Some((digest_of(key)?, mark.since)))
         .collect();
     let mut plan = Plan::default();
     for (key, archive) in &stored {
-        let mark = marks.remove(key);
+        let mark = marks.remove(key).map(|(mark, _)| mark);
         if let Some(since) = digest_of(key).and_then(|digest| erased.get(&digest)) {
             // It was erased, and stored again.
             plan.bytes += archive.size;
@@ -191,7 +160,7 @@ fn plan(
         plan.add(key.clone(), mark, now);
     }
     // Marks of archives and blobs that no longer exist.
-    for (key, mark) in marks {
+    for (key, (mark, _)) in marks {
         match mark.state {
             GarbageState::Removing => plan.add(key, Some(mark), now),
             GarbageState::Marked | GarbageState::Kept => plan.keep.push(key),
@@ -208,19 +177,13 @@ fn used_blobs(
     stored: &BTreeMap<String, StoredArchive>,
     output: &Output,
 ) -> Result<BTreeSet<String>, Failure> {
-    let blobs: Vec<&String> = stored.keys().filter(|key| key.starts_with(BLOBS)).collect();
-    if blobs.is_empty() {
-        return Ok(BTreeSet::new());
+    let mut blobs: BTreeSet<String> = stored.keys().cloned().collect();
+    blobs.retain(|key| key.starts_with(BLOBS));
+    if !blobs.is_empty() {
+        let pushed = PushedContent::read(client, output)?;
+        blobs.retain(|key| digest_of(key).is_none_or(|digest| pushed.is_used(digest)));
     }
-    let pushed = PushedContent::read(client, output)?;
-    let is_used = |key: &str| digest_of(key).is_none_or(|digest| pushed.is_used(&digest));
-    let used = blobs.into_iter().filter(|key| is_used(key));
-    Ok(used.cloned().collect())
-}
-
-/// Returns the digest in a key of bytes.
-fn digest_of(key: &str) -> Option<String> {
-    BytesKey::parse_key(key).map(|key| key.digest().to_string())
+    Ok(blobs)
 }
 
 impl Plan {

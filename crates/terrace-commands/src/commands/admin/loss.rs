@@ -17,7 +17,6 @@ use terrace_core::storage::key::{ARCHIVES, FactKey};
 use terrace_core::storage::release::Release;
 
 use super::backup::{Backup, Sums};
-use super::difference::has_same_bytes;
 use super::stored::{Log, References};
 use crate::error::Failure;
 use crate::output::{Output, plural};
@@ -44,21 +43,15 @@ pub(crate) enum AcceptedLoss {
     },
 }
 
-const AUDIT_LOG: &str = "audit-log";
-
-/// A text is not an [`AcceptedLoss`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("it must be ADDRESS@VERSION, such as acme/widget@1.0.0, or {AUDIT_LOG}")]
-pub(crate) struct AcceptedLossError;
-
 impl FromStr for AcceptedLoss {
-    type Err = AcceptedLossError;
+    type Err = &'static str;
 
-    fn from_str(text: &str) -> Result<Self, AcceptedLossError> {
-        if text == AUDIT_LOG {
+    fn from_str(text: &str) -> Result<Self, &'static str> {
+        if text == "audit-log" {
             return Ok(Self::AuditLog);
         }
-        let key = FactKey::parse_release(text).ok_or(AcceptedLossError)?;
+        let key = FactKey::parse_release(text)
+            .ok_or("it must be ADDRESS@VERSION, such as acme/widget@1.0.0, or audit-log")?;
         Ok(Self::Release {
             key: key.to_string(),
             name: text.to_owned(),
@@ -135,15 +128,6 @@ pub(super) fn has_old_archives(stored: &BTreeMap<String, StoredArchive>, now: Un
     archives.any(|archive| archive.key.starts_with(ARCHIVES) && now.since(archive.stored_at) > DAY)
 }
 
-/// An immutable document of a registry that differs from a copy's.
-#[derive(Debug)]
-pub(super) enum Change {
-    /// The entry of the audit log with this key.
-    Entry(String),
-    /// Another document; the message about it.
-    Document(String),
-}
-
 /// A copy to compare a registry with.
 #[derive(Debug)]
 pub(super) struct Older {
@@ -152,146 +136,114 @@ pub(super) struct Older {
     sums: Sums,
     /// Whether the copy is of the same registry, and so has the same audit log.
     has_same_log: bool,
+    accepted: Vec<AcceptedLoss>,
+    /// The entries of the audit log that differ from the copy's or are missing, without those whose loss is accepted.
+    entries: BTreeSet<String>,
+    /// The other losses.
+    found: Vec<String>,
 }
 
 impl Older {
     /// Opens a complete copy, of this registry or of one that was imported into it.
-    pub(super) fn open(root: &Path, registry: &str) -> Result<Self, Failure> {
+    pub(super) fn open(
+        root: &Path,
+        registry: &str,
+        accepted: Vec<AcceptedLoss>,
+    ) -> Result<Self, Failure> {
         let (copy, summary, sums) = Backup::open(root)?;
         Ok(Self {
             place: root.display().to_string(),
             copy,
             sums,
             has_same_log: summary.registry == registry,
+            accepted,
+            entries: BTreeSet::new(),
+            found: Vec::new(),
         })
     }
 
-    /// Returns the change if an immutable document of the registry differs from the copy's, unless that loss is
-    /// accepted, or the release was erased according to the log.
-    pub(super) fn change(
-        &self,
-        fact: &FactBody,
-        log: &Log,
-        accepted: &[AcceptedLoss],
-    ) -> Option<Change> {
-        let key = FactKey::parse(&fact.key)?;
-        let is_tombstone = is_tombstone(&key, &fact.document);
-        if !(key.is_immutable() || is_tombstone) || is_tombstone && log.erased.contains(&fact.key) {
-            return None;
+    /// Compares an immutable document of the registry with the copy's. The loss of the copy's may be accepted, and the release
+    /// may have been erased according to the log.
+    pub(super) fn compare(&mut self, fact: &FactBody, log: &Log) {
+        let FactBody {
+            key: name,
+            document,
+        } = fact;
+        let Some(key) = FactKey::parse(name) else {
+            return;
+        };
+        let is_tombstone = is_tombstone(&key, document);
+        let is_compared = match key {
+            FactKey::Audit(_) => self.has_same_log,
+            _ if is_tombstone => !log.erased.contains(name),
+            key => key.is_immutable(),
+        };
+        let path = path_of_fact(name);
+        let Some(before) = self.sums.get(&path).filter(|_| is_compared) else {
+            return;
+        };
+        if Sha256::of(document.as_bytes()) == *before || accepts(&self.accepted, name) {
+            return;
         }
-        if matches!(key, FactKey::Audit(_)) && !self.has_same_log {
-            return None;
-        }
-        let path = path_of_fact(&fact.key);
-        let before = self.sums.get(&path)?;
-        if Sha256::of(fact.document.as_bytes()) == *before || accepts(accepted, &fact.key) {
-            return None;
-        }
-        if Log::has(&fact.key) {
-            return Some(Change::Entry(fact.key.clone()));
-        }
-        if is_tombstone {
-            return Some(Change::Document(format!(
-                "{} was erased, but no entry of the audit log records that: if an erasure was interrupted, run it again (terrace \
-                 admin erase)",
-                fact.key
-            )));
-        }
-        // A lost release that was published again has the same archives and another time.
-        if let Ok(copied) = self.copy.document(&path, before)
-            && has_same_bytes(&fact.key, &fact.document, &copied) == Some(true)
+        if Log::has(name) {
+            self.entries.insert(name.clone());
+        } else if is_tombstone {
+            self.found.push(format!(
+                "{name} was erased, but no entry of the audit log records that: if an erasure was interrupted, run it again (terrace \
+                 admin erase)"
+            ));
+        } else if !self
+            .copy
+            .document(&path, before)
+            .is_ok_and(|copied| has_same_bytes(name, document, &copied))
         {
-            return None;
+            self.found.push(format!(
+                "{name} differs from the copy in {}, so one of them was changed",
+                self.place
+            ));
         }
-        Some(Change::Document(format!(
-            "{} differs from the copy in {}, so one of them was changed",
-            fact.key, self.place
-        )))
     }
 
-    /// Describes these changes, and the documents of the copy that the registry must have and does not have, except
-    /// accepted losses. All entries of the audit log are in one description.
-    pub(super) fn losses(
-        &self,
-        changes: Vec<Change>,
-        references: &References,
-        accepted: &[AcceptedLoss],
-    ) -> Vec<String> {
+    /// Describes the differences, and the documents of the copy that the registry must have and does not have, except accepted
+    /// losses. Warns of releases that are missing because their archives were erased: an import keeps them out.
+    pub(super) fn losses(mut self, references: &References, output: &Output) -> Vec<String> {
         let place = &self.place;
-        let missing = self.absent(&references.there);
-        let missing = missing.filter(|key| {
-            !accepts(accepted, key) && self.erased_archive(key, references).is_none()
-        });
-        let (missing_entries, missing): (Vec<String>, Vec<String>) =
-            missing.partition(|key| Log::has(key));
-        let (mut changed_entries, mut found) = (Vec::new(), Vec::new());
-        for change in changes {
-            match change {
-                Change::Entry(key) => changed_entries.push(key),
-                Change::Document(message) => found.push(message),
+        for key in self.sums.keys().filter_map(|path| fact_at(path)) {
+            let is_missing = self.must_be_there(&key) && !references.there.contains(&key);
+            if !is_missing || accepts(&self.accepted, &key) {
+                continue;
             }
-        }
-        found.extend(self.entry_losses(&changed_entries, &missing_entries));
-        found.extend(missing.into_iter().map(|key| {
-            format!(
-                "{key} is in {place} but not in the registry, so it was removed: restore it with `terrace admin \
-                 import {place}`"
-            )
-        }));
-        found
-    }
-
-    /// Warns of the releases of the copy that the registry does not have because their archives were erased: an import keeps
-    /// them out.
-    pub(super) fn warn_of_erased(&self, references: &References, output: &Output) {
-        for key in self.absent(&references.there) {
-            if let Some(archive) = self.erased_archive(&key, references) {
+            if Log::has(&key) {
+                self.entries.insert(key);
+            } else if let Some(archive) = self.erased_archive(&key, references) {
                 output.warning(&format!(
-                    "{key} is in {} but not in the registry, where {archive} was erased: it stays out",
-                    self.place
+                    "{key} is in {place} but not in the registry, where {archive} was erased: it stays out"
+                ));
+            } else {
+                self.found.push(format!(
+                    "{key} is in {place} but not in the registry, so it was removed: restore it with `terrace admin \
+                     import {place}`"
                 ));
             }
         }
-    }
-
-    /// Returns the permanent documents of the copy that a registry with these documents lacks.
-    fn absent(&self, there: &BTreeSet<String>) -> impl Iterator<Item = String> {
-        let keys = self.sums.keys().filter_map(|path| fact_at(path));
-        keys.filter(|key| self.must_be_there(key) && !there.contains(key))
+        if let Some(first) = self.entries.first() {
+            let count = plural(self.entries.len(), "entry");
+            self.found.push(format!(
+                "{count} of the audit log, from {first} on, differ from the copy in {place} or are missing in the registry, so the log \
+                 was changed, unless the registry was restored after its bucket was lost: the audit log is never restored, and \
+                 starts again. Then keep the copy, which contains the old log: export into another directory, or accept the loss \
+                 in a check (--accept-loss audit-log)"
+            ));
+        }
+        self.found
     }
 
     /// Returns an archive of a release of the copy that was erased in the registry.
     fn erased_archive(&self, key: &str, references: &References) -> Option<String> {
-        let key = FactKey::parse(key)?;
-        let FactKey::Release(..) = key else {
-            return None;
-        };
-        let path = path_of_fact(&key.to_string());
+        let path = path_of_fact(key);
         let document = self.copy.document(&path, self.sums.get(&path)?).ok()?;
-        let restored = Restored::parse(&key, &document).ok()?;
-        let mut archives = restored.bytes.iter().map(|it| it.key.to_string());
+        let mut archives = archives_of(key, &document)?.into_iter();
         archives.find(|archive| references.is_erased(archive))
-    }
-
-    /// Describes the entries of the audit log that differ or are missing.
-    fn entry_losses(&self, changed: &[String], missing: &[String]) -> Option<String> {
-        let place = &self.place;
-        let first = changed.iter().chain(missing).min()?;
-        let what = match (changed.len(), missing.len()) {
-            (1, 0) => {
-                format!("{first} differs from the copy in {place}, so one of them was changed")
-            }
-            (0, 1) => format!("{first} is in {place} but not in the registry, so it was removed"),
-            (changed, missing) => format!(
-                "{} of the audit log, from {first} on, differ from the copy in {place} or are missing in the \
-                 registry, so the log was changed",
-                plural(changed + missing, "entry")
-            ),
-        };
-        Some(format!(
-            "{what}{UNLESS_RESTORED}. Then keep the copy, which contains the old log: export into another directory, \
-             or accept the loss in a check (--accept-loss audit-log)"
-        ))
     }
 
     fn must_be_there(&self, key: &str) -> bool {
@@ -305,15 +257,28 @@ impl Older {
     }
 }
 
+/// Returns the keys of the bytes that a release consists of.
+fn archives_of(key: &str, document: &str) -> Option<BTreeSet<String>> {
+    let key = FactKey::parse(key)?;
+    if !matches!(key, FactKey::Release(..)) {
+        return None;
+    }
+    let bytes = Restored::parse(&key, document).ok()?.bytes;
+    Some(bytes.iter().map(|needed| needed.key.to_string()).collect())
+}
+
+/// Returns whether two documents are releases that consist of the same archives: a lost release that was published again has
+/// another time.
+fn has_same_bytes(key: &str, there: &str, copied: &str) -> bool {
+    let archives = |document| archives_of(key, document).filter(|it| !it.is_empty());
+    archives(there).is_some_and(|there| Some(there) == archives(copied))
+}
+
 /// Returns whether a document is the tombstone of an erased release.
 fn is_tombstone(key: &FactKey, document: &str) -> bool {
     let release = Release::from_document(document.as_bytes());
     matches!(key, FactKey::Release(..)) && release.is_ok_and(|it| it.erased().is_some())
 }
-
-/// The innocent reason why entries of the audit log are missing or differ.
-pub(super) const UNLESS_RESTORED: &str = ", unless the registry was restored after its bucket was lost: the audit log is never \
-                                          restored, and starts again";
 
 #[cfg(test)]
 mod tests {

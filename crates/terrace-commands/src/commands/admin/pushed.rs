@@ -4,12 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::str::FromStr;
 
+use terrace_core::api::admin::FactBody;
 use terrace_core::model::oci::{Digest, RepositoryName, Tag};
 use terrace_core::oci::empty_config_digest;
 use terrace_core::oci::pushed::{ContentReference, PushedManifest, Reference, TagDocument};
 use terrace_core::storage::key::{FactKey, MANIFESTS, PushedFact};
 
-use super::stored::each_fact;
+use super::stored::{each_fact, not_understood};
 use crate::error::Failure;
 use crate::output::Output;
 use crate::registry::client::Client;
@@ -21,33 +22,31 @@ pub(crate) struct ManifestSpec {
     pub(crate) reference: Reference,
 }
 
-/// A text is not a [`ManifestSpec`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "it must be REPOSITORY@DIGEST or REPOSITORY:TAG, such as team/app:1.0.0; versions of packages are erased by their address"
-)]
-pub(crate) struct ManifestSpecError;
-
 impl FromStr for ManifestSpec {
-    type Err = ManifestSpecError;
+    type Err = &'static str;
 
-    fn from_str(text: &str) -> Result<Self, ManifestSpecError> {
-        let (repository, reference) = match text.split_once('@') {
-            Some((repository, name)) => {
-                let digest = Digest::parse(name).map_err(|_| ManifestSpecError)?;
-                (repository, Reference::Digest(digest))
-            }
+    fn from_str(text: &str) -> Result<Self, &'static str> {
+        let reference = |text: &str| match text.split_once('@') {
+            Some((repository, name)) => Some((
+                repository.to_owned(),
+                Reference::Digest(Digest::parse(name).ok()?),
+            )),
             None => {
-                let (repository, name) = text.rsplit_once(':').ok_or(ManifestSpecError)?;
-                let tag = Tag::parse(name).ok_or(ManifestSpecError)?;
-                (repository, Reference::Tag(tag))
+                let (repository, name) = text.rsplit_once(':')?;
+                Some((repository.to_owned(), Reference::Tag(Tag::parse(name)?)))
             }
         };
-        let repository = RepositoryName::parse(repository).map_err(|_| ManifestSpecError)?;
-        Ok(Self {
-            repository,
-            reference,
-        })
+        let spec = reference(text).and_then(|(repository, reference)| {
+            let repository = RepositoryName::parse(&repository).ok()?;
+            Some(Self {
+                repository,
+                reference,
+            })
+        });
+        spec.ok_or(
+            "it must be REPOSITORY@DIGEST or REPOSITORY:TAG, such as team/app:1.0.0; versions of packages are erased by their \
+             address",
+        )
     }
 }
 
@@ -65,9 +64,6 @@ const LINKS: &str = "oci/links/";
 
 const TAGS: &str = "oci/tags/";
 
-/// Digests, by their texts.
-pub(crate) type Digests = BTreeSet<String>;
-
 /// The names of repositories.
 pub(crate) type Repositories = BTreeSet<String>;
 
@@ -75,166 +71,127 @@ pub(crate) type Repositories = BTreeSet<String>;
 #[derive(Debug, Default)]
 pub(crate) struct PushedContent {
     /// The repositories that have a blob, by its digest.
-    links: BTreeMap<String, Repositories>,
+    links: BTreeMap<Digest, Repositories>,
     /// The digests that manifests refer to, by repository and digest.
-    manifests: BTreeMap<(String, String), Digests>,
-    /// The digests of manifests, by repository and tag.
-    tags: BTreeMap<(String, String), String>,
-    /// The digests of removed manifests, by repository and tag.
-    removed_tags: BTreeMap<(String, String), String>,
+    manifests: BTreeMap<(String, Digest), BTreeSet<Digest>>,
+    /// The manifests of tags, by repository and tag.
+    tags: BTreeMap<(String, String), TagDocument>,
 }
 
 impl PushedContent {
     /// Reads everything.
     pub(crate) fn read(client: &Client<'_>, output: &Output) -> Result<Self, Failure> {
-        let mut content = Self::read_links(client, output)?;
-        content.read_manifests(client, output)?;
-        each_fact(client, TAGS, output, |fact| {
-            let tag = serde_json::from_str::<TagDocument>(&fact.document);
-            if let Some(FactKey::Pushed(PushedFact::Tag(repository, name))) =
-                FactKey::parse(&fact.key)
-                && let Ok(tag) = tag
-            {
-                let key = (repository.to_string(), name.to_string());
-                let tags = match tag.is_tombstone {
-                    true => &mut content.removed_tags,
-                    false => &mut content.tags,
-                };
-                tags.insert(key, tag.digest.to_string());
-            }
-            Ok(())
-        })?;
-        Ok(content)
+        let mut content = Self::default();
+        let mut damaged = Vec::new();
+        for prefix in [LINKS, MANIFESTS, TAGS] {
+            each_fact(client, prefix, output, |fact| {
+                content.add(&fact).unwrap_or_else(|| damaged.push(fact.key));
+                Ok(())
+            })?;
+        }
+        // A manifest that cannot be read may refer to any content.
+        not_understood(damaged).map(|()| content)
     }
 
-    /// Reads which repositories have which blobs.
-    pub(crate) fn read_links(client: &Client<'_>, output: &Output) -> Result<Self, Failure> {
-        let mut content = Self::default();
-        each_fact(client, LINKS, output, |fact| {
-            if let Some(FactKey::Pushed(PushedFact::Link(repository, digest))) =
-                FactKey::parse(&fact.key)
-            {
-                let repositories = content.links.entry(digest.to_string()).or_default();
+    /// Adds a document; `None` if it cannot be read.
+    fn add(&mut self, fact: &FactBody) -> Option<()> {
+        match FactKey::parse(&fact.key)? {
+            FactKey::Pushed(PushedFact::Link(repository, digest)) => {
+                let repositories = self.links.entry(digest).or_default();
                 repositories.insert(repository.to_string());
             }
-            Ok(())
-        })?;
-        Ok(content)
-    }
-
-    fn read_manifests(&mut self, client: &Client<'_>, output: &Output) -> Result<(), Failure> {
-        let mut damaged = Vec::new();
-        each_fact(client, MANIFESTS, output, |fact| {
-            let Some(FactKey::Pushed(PushedFact::Manifest(repository, digest))) =
-                FactKey::parse(&fact.key)
-            else {
-                return Ok(());
-            };
-            match PushedManifest::parse(fact.document.as_bytes()) {
-                Ok(manifest) => {
-                    let named = manifest.references().iter().map(digest_of);
-                    let key = (repository.to_string(), digest.to_string());
-                    self.manifests.insert(key, named.collect());
-                }
-                Err(_) => damaged.push(format!(
-                    "{:?} is not a manifest that can be read, and may refer to any content: nothing is erased or removed",
-                    fact.key
-                )),
+            FactKey::Pushed(PushedFact::Manifest(repository, digest)) => {
+                let manifest = PushedManifest::parse(fact.document.as_bytes()).ok()?;
+                let named = manifest.references().iter().map(|it| match it {
+                    ContentReference::Blob(digest) | ContentReference::Manifest(digest) => *digest,
+                });
+                let key = (repository.to_string(), digest);
+                self.manifests.insert(key, named.collect());
             }
-            Ok(())
-        })?;
-        match damaged.is_empty() {
-            true => Ok(()),
-            false => Err(Failure::Refused(damaged)),
+            FactKey::Pushed(PushedFact::Tag(repository, name)) => {
+                let tag = serde_json::from_str(&fact.document).ok()?;
+                self.tags
+                    .insert((repository.to_string(), name.to_string()), tag);
+            }
+            _ => {}
         }
+        Some(())
     }
 
-    /// Returns the digest of a manifest, and `None` if its repository does not have it.
-    pub(crate) fn manifest(&self, spec: &ManifestSpec) -> Option<String> {
+    /// Returns the digest of a manifest that its repository has, or that was erased.
+    pub(crate) fn manifest(
+        &self,
+        spec: &ManifestSpec,
+        is_erased: impl Fn(&Digest) -> bool,
+    ) -> Option<Digest> {
         let repository = spec.repository.to_string();
-        let digest = match &spec.reference {
-            Reference::Digest(digest) => digest.to_string(),
-            Reference::Tag(tag) => self.tag(&spec.repository, tag)?,
-        };
-        let key = (repository, digest);
-        let exists = self.manifests.contains_key(&key);
-        exists.then_some(key.1)
-    }
-
-    /// Returns the digest that a removed manifest had, if its name still states it.
-    pub(crate) fn removed_manifest(&self, spec: &ManifestSpec) -> Option<String> {
-        match &spec.reference {
-            Reference::Digest(digest) => Some(digest.to_string()),
+        let (digest, is_removed) = match &spec.reference {
+            Reference::Digest(digest) => (*digest, false),
             Reference::Tag(tag) => {
-                let key = (spec.repository.to_string(), tag.to_string());
-                let tags = [&self.tags, &self.removed_tags];
-                tags.iter().find_map(|tags| tags.get(&key)).cloned()
+                let tag = self.tags.get(&(repository.clone(), tag.to_string()))?;
+                (tag.digest, tag.is_tombstone)
             }
-        }
-    }
-
-    fn tag(&self, repository: &RepositoryName, tag: &Tag) -> Option<String> {
-        let key = (repository.to_string(), tag.to_string());
-        self.tags.get(&key).cloned()
+        };
+        let exists = !is_removed && self.manifests.contains_key(&(repository, digest));
+        (exists || is_erased(&digest)).then_some(digest)
     }
 
     /// Adds everything that a manifest refers to, directly or through another manifest of its repository. The empty
     /// configuration, which manifests share, is left out.
-    pub(crate) fn add_references(&self, repository: &str, digest: &str, found: &mut Digests) {
-        let key = (repository.to_owned(), digest.to_owned());
-        let empty = Digest::Sha256(empty_config_digest()).to_string();
-        for named in self.manifests.get(&key).into_iter().flatten() {
-            if *named != empty && found.insert(named.clone()) {
+    pub(crate) fn add_references(
+        &self,
+        repository: &str,
+        digest: Digest,
+        found: &mut BTreeSet<Digest>,
+    ) {
+        let empty = Digest::Sha256(empty_config_digest());
+        let named = self.manifests.get(&(repository.to_owned(), digest));
+        for named in named.into_iter().flatten().copied() {
+            if named != empty && found.insert(named) {
                 self.add_references(repository, named, found);
             }
         }
     }
 
     /// Returns the repositories that have a digest, as a blob or as a manifest.
-    pub(crate) fn repositories(&self, digest: &str) -> Repositories {
-        let links = self.links.get(digest).into_iter().flatten();
-        let manifests = self.manifests.keys();
-        let manifests = manifests.filter(|(_, manifest)| manifest == digest);
-        links
-            .chain(manifests.map(|(repository, _)| repository))
-            .cloned()
-            .collect()
+    pub(crate) fn repositories(&self, digest: Digest) -> Repositories {
+        let links = self.links.get(&digest).into_iter().flatten();
+        let manifests = self.manifests.keys().filter(|(_, it)| *it == digest);
+        let homes = links.chain(manifests.map(|(repository, _)| repository));
+        homes.cloned().collect()
     }
 
     /// Returns whether a repository has a manifest with this digest, or one that refers to it.
-    pub(crate) fn uses(&self, repository: &str, digest: &str) -> bool {
+    pub(crate) fn uses(&self, repository: &str, digest: Digest) -> bool {
         self.manifests.iter().any(|((name, manifest), named)| {
-            name == repository && (manifest == digest || named.contains(digest))
+            name == repository && (*manifest == digest || named.contains(&digest))
         })
     }
 
     /// Returns the manifests that refer to a digest, except for these, as `REPOSITORY@DIGEST`.
-    pub(crate) fn referring(&self, digest: &str, but_for: &Digests) -> BTreeSet<String> {
+    pub(crate) fn referring(
+        &self,
+        digest: Digest,
+        but_for: &BTreeSet<Digest>,
+    ) -> impl Iterator<Item = String> {
         let manifests = self.manifests.iter();
-        let referring = manifests
-            .filter(|((_, manifest), named)| named.contains(digest) && !but_for.contains(manifest));
-        referring
-            .map(|((repository, manifest), _)| format!("{repository}@{manifest}"))
-            .collect()
+        let referring = manifests.filter(move |((_, manifest), named)| {
+            named.contains(&digest) && !but_for.contains(manifest)
+        });
+        referring.map(|((repository, manifest), _)| format!("{repository}@{manifest}"))
     }
 
     /// Returns whether a repository has a digest, or a manifest refers to it.
-    pub(crate) fn is_used(&self, digest: &str) -> bool {
-        self.links.contains_key(digest)
-            || self.manifests.values().any(|named| named.contains(digest))
+    pub(crate) fn is_used(&self, digest: Digest) -> bool {
+        self.links.contains_key(&digest)
+            || self.manifests.values().any(|named| named.contains(&digest))
     }
 
     /// Returns whether a digest is that of a manifest.
-    pub(crate) fn is_manifest(&self, digest: &str) -> bool {
+    pub(crate) fn is_manifest(&self, digest: Digest) -> bool {
         self.manifests
             .keys()
-            .any(|(_, manifest)| manifest == digest)
-    }
-}
-
-fn digest_of(reference: &ContentReference) -> String {
-    match reference {
-        ContentReference::Blob(digest) | ContentReference::Manifest(digest) => digest.to_string(),
+            .any(|(_, manifest)| *manifest == digest)
     }
 }
 

@@ -15,13 +15,12 @@ use serde_json::json;
 use terrace_core::model::address::{ModuleAddress, ProviderAddress};
 use terrace_core::model::name::{Hostname, ModuleNamespace, Namespace};
 use terrace_core::model::package::Package;
-use terrace_core::model::version::Version;
 use terrace_core::upstream::origin::{OriginError, OriginVersion, Service};
 
 use crate::args::{ArchiveHostArguments, RegistryArguments};
-use crate::commands::circuit_breaker::CircuitBreaker;
+use crate::commands::circuit_breaker::{CircuitBreaker, TryError};
 use crate::commands::connection::{connect, connect_if_given, registry_url};
-use crate::commands::report::{Done, Outcome, Report, VersionReport};
+use crate::commands::report::{Done, Outcome, Report};
 use crate::credentials::{Token, TokenPlace};
 use crate::error::Failure;
 use crate::http::BaseUrl;
@@ -100,20 +99,6 @@ struct Import<'a> {
     output: &'a Output,
 }
 
-/// The reason that a version is not imported.
-enum ImportError {
-    /// A failure of the registry.
-    Registry(Failure),
-    /// A failure of the origin, or of this machine.
-    Other(Failure),
-}
-
-impl From<Failure> for ImportError {
-    fn from(failure: Failure) -> Self {
-        Self::Other(failure)
-    }
-}
-
 /// Imports the providers and modules of another registry.
 pub(super) fn import(
     arguments: &RegistryImportArguments,
@@ -137,17 +122,14 @@ pub(super) fn import(
     let mut report = Report::new("import", url, arguments.dry_run);
     let names = Names::find(&origin, arguments, output)?;
     for (what, failure) in names.failures {
-        note(&mut report, (what, None), Outcome::Failed(failure), output);
+        report.note(what, None, Outcome::Failed(failure), output);
     }
-    let providers = names.providers.into_iter().map(Package::Provider);
-    let packages = providers.chain(names.modules.into_iter().map(Package::Module));
     let mut found = Found::new();
-    for package in packages {
+    for package in names.packages.into_values() {
         match origin.versions(&package, output) {
             Ok(versions) => found.push((package, versions)),
             Err(failure) => {
-                let subject = (package.address(), None);
-                note(&mut report, subject, Outcome::Failed(failure), output);
+                report.note(package.address(), None, Outcome::Failed(failure), output);
             }
         }
     }
@@ -163,22 +145,6 @@ pub(super) fn import(
         }
         client => preview::show(&origin, client.as_ref(), &found, &report, output),
     }
-}
-
-fn note(
-    report: &mut Report,
-    (address, version): (String, Option<&Version>),
-    outcome: Outcome,
-    output: &Output,
-) {
-    let version = version.map(ToString::to_string);
-    let version = VersionReport {
-        address,
-        version,
-        outcome,
-        details: serde_json::Value::Null,
-    };
-    report.add(version, output);
 }
 
 impl<'a> Origin<'a> {
@@ -203,8 +169,8 @@ impl<'a> Origin<'a> {
         })?;
         let token = arguments.from_token_env.as_deref().map(token_of_variable);
         let registry = HostOverride::at(hostname.clone(), from.clone(), token.transpose()?);
-        let upstream =
-            Upstream::of_registry(&registry, &arguments.archives.hosts, retries, output)?;
+        let hosts = &arguments.archives.hosts;
+        let upstream = Upstream::new(&[registry], hosts, None, retries, output)?;
         let document = upstream.discovery_document(&hostname)?;
         let providers = match Service::read(&document) {
             Ok(service) => Some(service),
@@ -212,14 +178,6 @@ impl<'a> Origin<'a> {
             Err(error) => return Err(failure(from, &error)),
         };
         let modules = Service::read_modules(&document).map_err(|error| failure(from, &error))?;
-        for (name, has_none) in [
-            ("providers", providers.is_none()),
-            ("modules", modules.is_none()),
-        ] {
-            if has_none {
-                output.progress(&format!("{from} has no registry of {name}"));
-            }
-        }
         let modules = modules.map(|service| ModuleRegistry {
             hostname: hostname.clone(),
             shown: from.to_string(),
@@ -253,17 +211,12 @@ impl Import<'_> {
         let mut breaker = CircuitBreaker::default();
         for (package, versions) in &found {
             for found in versions {
-                let tried = (!breaker.is_open()).then(|| self.version(package, found));
-                record(&mut breaker, &tried);
-                let outcome = match tried {
-                    None => Outcome::NotTried,
-                    Some(Ok(done)) => Outcome::Done(done),
-                    Some(Err(ImportError::Registry(failure) | ImportError::Other(failure))) => {
-                        Outcome::Failed(failure)
-                    }
+                let outcome = match breaker.is_open() {
+                    true => Outcome::NotTried,
+                    false => breaker.judge(self.version(package, found), true),
                 };
-                let subject = (package.address(), Some(&found.version));
-                note(&mut report, subject, outcome, output);
+                let version = Some(found.version.to_string());
+                report.note(package.address(), version, outcome, output);
             }
         }
         report.tell(output)
@@ -278,9 +231,9 @@ impl Import<'_> {
     }
 
     /// Publishes a version.
-    fn publish(&self, request: &PublishRequest) -> Result<Done, ImportError> {
+    fn publish(&self, request: &PublishRequest) -> Result<Done, TryError> {
         let sent = request.send(self.client, self.output, || Ok(()));
-        let receipt = sent.map_err(ImportError::Registry)?;
+        let receipt = sent.map_err(TryError::Registry)?;
         for warning in &receipt.warnings {
             let (address, version) = (&request.address, &request.version);
             self.output
@@ -296,13 +249,4 @@ impl Import<'_> {
 }
 
 /// The result of trying a version.
-type Tried = Result<Done, ImportError>;
-
-/// Records an outcome that depends on the registry.
-fn record(breaker: &mut CircuitBreaker, tried: &Option<Tried>) {
-    match tried {
-        Some(Err(ImportError::Registry(failure))) => breaker.fail(failure),
-        Some(Ok(_)) => breaker.succeed(),
-        Some(Err(ImportError::Other(_))) | None => {}
-    }
-}
+type Tried = Result<Done, TryError>;

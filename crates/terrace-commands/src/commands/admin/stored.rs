@@ -8,9 +8,9 @@ use terrace_core::maintenance::audit::{AuditChain, AuditEntry, AuditError};
 use terrace_core::maintenance::garbage::{GarbageDocument, GarbageState};
 use terrace_core::maintenance::restore::Restored;
 use terrace_core::model::oci::Digest;
-use terrace_core::storage::documentation::DocumentationDocument;
-use terrace_core::storage::key::{AUDIT, BytesKey, FactKey, GARBAGE, PushedFact};
+use terrace_core::storage::key::{AUDIT, BytesKey, FactKey, GARBAGE, RELEASES};
 
+use super::loss::Older;
 use crate::error::Failure;
 use crate::output::{Output, plural};
 use crate::registry::client::Client;
@@ -28,30 +28,19 @@ pub(crate) fn each_page(
     }
 }
 
-/// Passes every document with this key prefix to `take`. Returns the number of documents.
+/// The prefixes of pushed documents that other pushed documents refer to: tags refer to manifests, for
+/// example. Those that refer to the rest come first.
+const LISTED_TWICE: [&str; 2] = ["oci/manifests/", "oci/links/"];
+
+/// Passes every document with this key prefix to `take`. Returns the keys that the registry does not know, after a warning
+/// about each.
 pub(crate) fn each_fact(
     client: &Client<'_>,
     prefix: &str,
     output: &Output,
-    take: impl FnMut(FactBody) -> Result<(), Failure>,
-) -> Result<u64, Failure> {
-    let pass_over = |key: &String| {
-        output.warning(&format!(
-            "{key:?} is skipped: it is not the key of a document"
-        ));
-    };
-    each_fact_or(client, prefix, output, take, pass_over)
-}
-
-/// Does the same as [`each_fact`], and passes keys that the registry does not know to `pass_over`.
-pub(super) fn each_fact_or(
-    client: &Client<'_>,
-    prefix: &str,
-    output: &Output,
     mut take: impl FnMut(FactBody) -> Result<(), Failure>,
-    mut pass_over: impl FnMut(&String),
-) -> Result<u64, Failure> {
-    let mut count = 0;
+) -> Result<Vec<String>, Failure> {
+    let (mut count, mut unknown) = (0_u64, BTreeSet::new());
     let mut pushed = BTreeSet::new();
     // A manifest or tag that a client pushes during the listing may be listed without the documents that
     // it refers to, because they were stored earlier, in a part that is already listed. So those documents
@@ -60,12 +49,10 @@ pub(super) fn each_fact_or(
         "" => &LISTED_TWICE,
         _ => &[],
     };
-    for (at, prefix) in [prefix].iter().chain(again).enumerate() {
+    for prefix in [prefix].iter().chain(again) {
         each_page(|after| {
             let page = client.facts(prefix, after)?;
-            if at == 0 {
-                page.unknown.iter().for_each(&mut pass_over);
-            }
+            unknown.extend(page.unknown);
             for key in page.unreadable {
                 take(FactBody {
                     key,
@@ -73,10 +60,8 @@ pub(super) fn each_fact_or(
                 })?;
             }
             for fact in page.facts {
-                let is_referred_to = LISTED_TWICE
-                    .iter()
-                    .any(|prefix| fact.key.starts_with(prefix));
-                if is_referred_to && !pushed.insert(fact.key.clone()) {
+                let is_pushed = LISTED_TWICE.iter().any(|it| fact.key.starts_with(it));
+                if is_pushed && !pushed.insert(fact.key.clone()) {
                     continue;
                 }
                 count += 1;
@@ -88,12 +73,40 @@ pub(super) fn each_fact_or(
             Ok(page.next)
         })?;
     }
-    Ok(count)
+    for key in &unknown {
+        output.warning(&format!(
+            "{key:?} is skipped: it is not the key of a document"
+        ));
+    }
+    Ok(unknown.into_iter().collect())
 }
 
-/// The prefixes of pushed documents that other pushed documents refer to: tags refer to manifests, for
-/// example. Those that refer to the rest come first.
-const LISTED_TWICE: [&str; 2] = ["oci/manifests/", "oci/links/"];
+/// Passes every release to `take`.
+///
+/// # Errors
+/// A document below the releases is none that this version knows. It may refer to any archive, so nothing is removed.
+pub(super) fn each_release(
+    client: &Client<'_>,
+    output: &Output,
+    take: impl FnMut(FactBody) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let unknown = each_fact(client, RELEASES, output, take)?;
+    not_understood(unknown)
+}
+
+/// Rejects documents that may refer to any archive.
+pub(super) fn not_understood(keys: Vec<String>) -> Result<(), Failure> {
+    let reason = |key| {
+        format!(
+            "{key:?} is not a document that this version of terrace can read, and may refer to any archive: nothing is removed while \
+             it exists"
+        )
+    };
+    match keys.is_empty() {
+        true => Ok(()),
+        false => Err(Failure::Refused(keys.iter().map(reason).collect())),
+    }
+}
 
 /// Lists all stored bytes by their keys. Returns them with the registry's time at the start of the listing.
 pub(super) fn all_archives(
@@ -117,68 +130,51 @@ pub(super) fn all_archives(
     Ok((all, began.unwrap_or_default()))
 }
 
-/// Passes every documented version with its archive to `take`, and keys that the registry cannot read to `pass_over`.
-pub(super) fn each_documented(
-    client: &Client<'_>,
-    mut take: impl FnMut(DocumentedArchive),
-    mut pass_over: impl FnMut(&String),
-) -> Result<(), Failure> {
+/// Returns every documented version with its archive.
+///
+/// # Errors
+/// A document about documentation cannot be read.
+pub(super) fn documented(client: &Client<'_>) -> Result<Vec<DocumentedArchive>, Failure> {
+    let (mut all, mut unknown) = (Vec::new(), Vec::new());
     each_page(|after| {
         let page = client.documented(after)?;
-        page.unknown.iter().for_each(&mut pass_over);
-        page.documented.into_iter().for_each(&mut take);
+        all.extend(page.documented);
+        unknown.extend(page.unknown);
         Ok(page.next)
-    })
+    })?;
+    not_understood(unknown).map(|()| all)
 }
 
-/// Reads the times of the tombstones, by the keys of the erased bytes.
-pub(super) fn tombstones(
+/// Returns every mark with its document, by the keys of the marked bytes.
+pub(super) fn marks(
     client: &Client<'_>,
     output: &Output,
-) -> Result<BTreeMap<String, UnixTime>, Failure> {
-    let mut times = BTreeMap::new();
-    each_mark(client, output, |bytes, mark, _| {
-        if mark.state == GarbageState::Erased {
-            times.insert(bytes, mark.since);
+) -> Result<BTreeMap<String, (GarbageDocument, FactBody)>, Failure> {
+    let mut marks = BTreeMap::new();
+    each_fact(client, GARBAGE, output, |fact| {
+        if let Some(FactKey::Garbage(bytes)) = FactKey::parse(&fact.key) {
+            let mark: GarbageDocument = serde_json::from_str(&fact.document)
+                .map_err(|error| Failure::Unexpected(format!("{}: {error}", fact.key)))?;
+            marks.insert(bytes.to_string(), (mark, fact));
         }
         Ok(())
     })?;
-    Ok(times)
+    Ok(marks)
 }
 
-/// Passes every tombstone of an archive or a digest to `take`.
-pub(super) fn each_tombstone(
+/// Returns the tombstones among the marks: those of erased bytes.
+pub(super) fn tombstones(
     client: &Client<'_>,
     output: &Output,
-    mut take: impl FnMut(FactBody) -> Result<(), Failure>,
-) -> Result<(), Failure> {
-    each_mark(client, output, |_, mark, fact| match mark.state {
-        GarbageState::Erased => take(fact),
-        GarbageState::Marked | GarbageState::Kept | GarbageState::Removing => Ok(()),
-    })
+) -> Result<BTreeMap<String, (GarbageDocument, FactBody)>, Failure> {
+    let mut marks = marks(client, output)?;
+    marks.retain(|_, (mark, _)| mark.state == GarbageState::Erased);
+    Ok(marks)
 }
 
-/// Passes the key of the bytes, the mark, and the document of every mark to `take`.
-pub(super) fn each_mark(
-    client: &Client<'_>,
-    output: &Output,
-    mut take: impl FnMut(String, GarbageDocument, FactBody) -> Result<(), Failure>,
-) -> Result<(), Failure> {
-    each_fact(client, GARBAGE, output, |fact| {
-        let Some(FactKey::Garbage(bytes)) = FactKey::parse(&fact.key) else {
-            return Ok(());
-        };
-        let mark = serde_json::from_str(&fact.document)
-            .map_err(|error| Failure::Unexpected(format!("{}: {error}", fact.key)))?;
-        take(bytes.to_string(), mark, fact)
-    })
-    .map(drop)
-}
-
-/// Returns the archive that a document about documentation refers to.
-pub(super) fn documentation_archive(document: &str) -> Option<String> {
-    let document = DocumentationDocument::from_document(document.as_bytes()).ok()?;
-    Some(document.archive.archive_key().to_string())
+/// Returns the digest in a key of bytes.
+pub(super) fn digest_of(key: &str) -> Option<Digest> {
+    BytesKey::parse_key(key).map(|key| key.digest())
 }
 
 /// The audit log. Its entries are added in order.
@@ -195,6 +191,8 @@ pub(super) struct Log {
     pub(super) written: BTreeMap<String, u64>,
     /// The releases, archives and digests that were erased.
     pub(super) erased: BTreeSet<String>,
+    /// The digests of the erased archives.
+    pub(super) erased_digests: BTreeSet<Digest>,
 }
 
 impl Log {
@@ -211,7 +209,10 @@ impl Log {
         let Ok(entry) = serde_json::from_str::<AuditEntry>(text) else {
             return;
         };
-        self.erased.extend(entry.erased());
+        let erased = entry.erased();
+        self.erased_digests
+            .extend(erased.iter().filter_map(|key| digest_of(key)));
+        self.erased.extend(erased);
         for (keys, key) in [
             (&mut self.published, entry.published()),
             (&mut self.written, entry.wrote()),
@@ -220,12 +221,6 @@ impl Log {
                 keys.entry(key.to_string()).or_insert(entry.number);
             }
         }
-    }
-
-    /// Returns whether an entry records the erasure of these bytes, or of others with the same digest.
-    pub(super) fn has_erased(&self, digest: Digest) -> bool {
-        let mut erased = self.erased.iter();
-        erased.any(|key| BytesKey::parse_key(key).is_some_and(|key| key.digest() == digest))
     }
 
     /// Returns the number of entries before the first break.
@@ -244,17 +239,36 @@ pub(super) struct References {
     facts: BTreeMap<String, String>,
     /// The documents that exist.
     pub(super) there: BTreeSet<String>,
-    /// The archives and blobs that were erased.
-    pub(super) erased: BTreeSet<String>,
-    /// Their digests. A tombstone covers all bytes with its digest.
-    digests: BTreeSet<String>,
+    /// The digests that were erased. A tombstone covers all bytes with its digest.
+    erased: BTreeSet<Digest>,
     /// The errors in documents that no registry can have written.
     pub(super) wrong: Vec<String>,
-    /// Messages about bytes for which documents give different sizes.
-    disagreeing: Vec<String>,
 }
 
 impl References {
+    /// Reads all documents, compares them with those of an older copy, and passes them to `take`. The log is listed before the
+    /// releases: every release that the listed entries record was committed earlier.
+    pub(super) fn read(
+        client: &Client<'_>,
+        mut older: Option<&mut Older>,
+        output: &Output,
+        mut take: impl FnMut(&FactBody) -> Result<(), Failure>,
+    ) -> Result<Self, Failure> {
+        let mut references = Self::default();
+        each_fact(client, "", output, |fact| {
+            if let Some(older) = &mut older {
+                older.compare(&fact, &references.log);
+            }
+            references.add(&fact);
+            take(&fact)
+        })?;
+        for (_, fact) in tombstones(client, output)?.into_values() {
+            references.add(&fact);
+            take(&fact)?;
+        }
+        Ok(references)
+    }
+
     /// Adds a document.
     pub(super) fn add(&mut self, fact: &FactBody) {
         let FactBody { key, document } = fact;
@@ -263,9 +277,11 @@ impl References {
             self.log.add(document);
             return;
         }
-        let read = FactKey::parse(key)
+        let parsed = FactKey::parse(key);
+        let read = parsed
+            .as_ref()
             .ok_or_else(|| "this version of terrace does not know this kind of document".to_owned())
-            .and_then(|key| Restored::parse(&key, document));
+            .and_then(|key| Restored::parse(key, document));
         let restored = match read {
             Ok(restored) => restored,
             Err(reason) => {
@@ -273,46 +289,30 @@ impl References {
                 return;
             }
         };
-        if let Some(FactKey::Garbage(bytes)) = FactKey::parse(key) {
-            self.erased.insert(bytes.to_string());
-            self.digests.insert(bytes.digest().to_string());
+        if let Some(FactKey::Garbage(bytes)) = parsed {
+            self.erased.insert(bytes.digest());
         }
         for needed in restored.bytes {
             let place = self.bytes.entry(needed.key.to_string());
-            let (by, size) = place.or_insert_with(|| (key.clone(), needed.size));
-            match (*size, needed.size) {
-                (Some(one), Some(other)) if one != other => self.disagreeing.push(format!(
-                    "{} has {} according to {by}, but {other} according to {key}",
-                    needed.key,
-                    plural(one, "byte")
-                )),
-                (None, other) => *size = other,
-                _ => {}
-            }
+            let (_, size) = place.or_insert_with(|| (key.clone(), needed.size));
+            *size = size.or(needed.size);
         }
         if let Some(needed) = restored.fact {
             self.facts.insert(needed.to_string(), key.clone());
         }
     }
 
-    /// Forgets a document that is left out of a copy, and its bytes, which were erased.
-    pub(super) fn forget(&mut self, key: &str, bytes: &str) {
-        self.there.remove(key);
-        self.bytes.remove(bytes);
-    }
-
     /// Describes all references to bytes or documents that are missing or have another size.
     pub(super) fn dangling(&self, stored: &BTreeMap<String, StoredArchive>) -> Vec<String> {
-        let mut found = self.disagreeing.clone();
+        let mut found = self.missing(stored);
         for (key, (by, size)) in &self.bytes {
-            match (stored.get(key), size) {
-                (None, _) if self.is_erased(key) => {}
-                (None, _) => found.push(missing(key, by)),
-                (Some(stored), Some(size)) if stored.size != *size => found.push(format!(
+            if let (Some(stored), Some(size)) = (stored.get(key), size)
+                && stored.size != *size
+            {
+                found.push(format!(
                     "{key} has {}, but {size} according to {by}",
                     plural(stored.size, "byte")
-                )),
-                _ => {}
+                ));
             }
         }
         let missing = self.facts.iter();
@@ -321,22 +321,28 @@ impl References {
         found
     }
 
+    /// Describes the references to bytes that are not stored and were not erased.
+    pub(super) fn missing<T>(&self, stored: &BTreeMap<String, T>) -> Vec<String> {
+        let absent = self.bytes.iter();
+        let absent = absent.filter(|(key, _)| !stored.contains_key(*key) && !self.is_erased(key));
+        absent.map(|(key, (by, _))| missing(key, by)).collect()
+    }
+
     /// Warns of the references to bytes that were erased and are not stored: these are not missing, and no copy restores them.
     pub(super) fn warn_of_erased<T>(&self, stored: &BTreeMap<String, T>, output: &Output) {
         let erased = self.bytes.iter();
         let erased = erased.filter(|(key, _)| !stored.contains_key(*key) && self.is_erased(key));
         for (key, (by, _)) in erased {
             output.warning(&format!(
-                "{key} was erased, so {by}, which refers to it, cannot be installed or pulled: {}",
-                removal(by, output)
+                "{key} was erased, so {by}, which refers to it, cannot be installed or pulled: erase that as well (terrace admin \
+                 erase), unless it is documentation, which the repair removes"
             ));
         }
     }
 
     /// Returns whether the digest of bytes was erased.
     pub(super) fn is_erased(&self, key: &str) -> bool {
-        let digest = BytesKey::parse_key(key).map(|key| key.digest().to_string());
-        digest.is_some_and(|digest| self.digests.contains(&digest))
+        digest_of(key).is_some_and(|digest| self.erased.contains(&digest))
     }
 
     /// Describes the erased bytes that exist.
@@ -353,25 +359,6 @@ impl References {
 }
 
 /// Describes a reference to bytes or to a document that does not exist.
-pub(super) fn missing(key: &str, by: &str) -> String {
+fn missing(key: &str, by: &str) -> String {
     format!("{key} is missing, but {by} refers to it")
-}
-
-/// Returns the advice about a document that refers to erased bytes.
-fn removal(key: &str, output: &Output) -> String {
-    let subject = match FactKey::parse(key) {
-        Some(FactKey::Release(package, version)) => format!("{}@{version}", package.address()),
-        Some(FactKey::Pushed(PushedFact::Manifest(repository, digest))) => {
-            format!("--manifest {repository}@{digest}")
-        }
-        Some(FactKey::Pushed(PushedFact::Link(_, digest))) => format!("--blob {digest}"),
-        Some(FactKey::Documentation(..)) => {
-            return "the repair of the registry removes it".to_owned();
-        }
-        _ => return "erase that as well".to_owned(),
-    };
-    format!(
-        "to erase that as well, run `{}`",
-        output.command(format_args!("admin erase {subject} --reason REASON"))
-    )
 }

@@ -6,10 +6,9 @@ use serde_json::json;
 use terrace_core::api::admin::{FailoverAnswer, StoredArchive, VerifyAnswer, VerifyBody};
 use terrace_core::api::endpoint::{FAILOVER, VERIFY};
 
-use super::loss::{Older, has_old_archives, lost_documents, lost_releases};
-use super::replicate::{Difference, Uncopied, compare};
-use super::stored::{References, all_archives, each_fact, each_page, each_tombstone};
-use crate::commands::admin::loss::AcceptedLoss;
+use super::loss::{AcceptedLoss, Older, has_old_archives, lost_documents, lost_releases};
+use super::replicate::{Difference, compare};
+use super::stored::{References, all_archives, each_page};
 use crate::commands::connection::Session;
 use crate::error::Failure;
 use crate::output::{Output, bytes, plural};
@@ -24,8 +23,8 @@ pub(crate) fn verify(
 ) -> Result<(), Failure> {
     let output = session.output;
     let client = session.connect()?;
-    let older = copy
-        .map(|copy| Older::open(copy, client.url()))
+    let mut older = copy
+        .map(|copy| Older::open(copy, client.url(), accepted.to_vec()))
         .transpose()?;
     if !quick {
         check_may_hash(&client)?;
@@ -35,23 +34,8 @@ pub(crate) fn verify(
     let began = client.archives(None, false)?.now;
     // The log may grow in the meantime, and never shrinks.
     let newest = client.audit(u64::MAX, 0)?.newest;
-    let mut references = References::default();
-    let mut changed = Vec::new();
-    // The log is listed before the releases: every release that the listed entries record was committed
-    // earlier.
-    let documents = each_fact(&client, "", output, |fact| {
-        changed.extend(
-            older
-                .as_ref()
-                .and_then(|older| older.change(&fact, &references.log, accepted)),
-        );
-        references.add(&fact);
-        Ok(())
-    })?;
-    each_tombstone(&client, output, |fact| {
-        references.add(&fact);
-        Ok(())
-    })?;
+    let references = References::read(&client, older.as_mut(), output, |_| Ok(()))?;
+    let documents = references.there.len();
     output.progress(&format!("read {}", plural(documents, "document")));
     let (stored, _) = all_archives(&client, output)?;
     let mut wrong = references.wrong.clone();
@@ -61,8 +45,7 @@ pub(crate) fn verify(
     wrong.extend(lost_releases(&references, newest, accepted));
     wrong.extend(lost_documents(&references));
     if let Some(older) = older {
-        wrong.extend(older.losses(changed, &references, accepted));
-        older.warn_of_erased(&references, output);
+        wrong.extend(older.losses(&references, output));
     }
     if documents == 0 && has_old_archives(&stored, began) {
         wrong.push(format!(
@@ -70,13 +53,12 @@ pub(crate) fn verify(
             stored.len()
         ));
     }
-    let hashed = match quick {
-        true => None,
-        false => Some(rehash(&client, output, &mut wrong)?),
-    };
-    let copy = match quick {
-        true => None,
-        false => compare_buckets(&client, &references, output, &mut wrong)?,
+    let (hashed, copy) = match quick {
+        true => (None, None),
+        false => (
+            Some(rehash(&client, output, &mut wrong)?),
+            compare_buckets(&client, &references, output, &mut wrong)?,
+        ),
     };
     if !wrong.is_empty() {
         return Err(Failure::Refused(wrong));
@@ -146,17 +128,12 @@ fn compare_buckets(
     output: &Output,
     wrong: &mut Vec<String>,
 ) -> Result<Option<Difference>, Failure> {
-    let is_configured = match client.call::<FailoverAnswer>(Call::get(&FAILOVER)) {
-        Ok(state) => state.configured,
-        // The registry is older than this command.
-        Err(Failure::Missing(_)) => false,
-        Err(failure) => return Err(failure),
-    };
-    if !is_configured {
+    let state: FailoverAnswer = client.call(Call::get(&FAILOVER))?;
+    if !state.configured {
         return Ok(None);
     }
     output.progress("comparing the two buckets");
-    let found = match compare(client, true, |_| Ok(Uncopied::default())) {
+    let found = match compare(client, true, |_| Ok(None)) {
         Ok(found) => found,
         Err(failure) => {
             wrong.push(format!("the buckets cannot be compared: {failure}"));

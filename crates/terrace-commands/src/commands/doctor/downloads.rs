@@ -2,8 +2,6 @@
 //!
 //! These URLs are secrets as long as they are valid, so no finding contains more of them than the host.
 
-use std::io::Read as _;
-
 use terrace_base::digest::Sha256;
 use terrace_core::http::guard::is_loopback;
 use terrace_core::storage::failover::ServingBucket;
@@ -208,11 +206,8 @@ fn whole(target: &Target, offered: &Offered) -> Judged<(Sha256, u64)> {
     if let Some(length) = length.filter(|length| *length > most) {
         return Err(large(&bytes(length)));
     }
-    let body = response
-        .into_body()
-        .into_reader()
-        .take(most.saturating_add(1));
-    let found = download(body, most, |_| {}).map_err(|error| match error {
+    let body = response.into_body().into_reader();
+    download(body, most, &mut std::io::sink(), |_| {}).map_err(|error| match error {
         DownloadError::TooLong => large(&format!("more than {}", bytes(most))),
         DownloadError::Local(error) => Finding::skip(format!("a temporary file: {error}")),
         DownloadError::Remote(error) => Finding::fail(format!(
@@ -224,8 +219,7 @@ fn whole(target: &Target, offered: &Offered) -> Judged<(Sha256, u64)> {
             "the download broke off, or took too long",
             "give a longer --timeout; otherwise look for a proxy that limits the size or the time of responses",
         ),
-    })?;
-    Ok((found.sha256, found.size))
+    })
 }
 
 #[cfg(test)]

@@ -29,7 +29,6 @@ use terrace_core::model::platform::Platform;
 use terrace_core::model::version::Version;
 
 use crate::commands::report::Skipped;
-use crate::output::plural;
 use crate::source::bounded_text;
 
 const INDEX: &str = "index.json";
@@ -38,20 +37,12 @@ const INDEX: &str = "index.json";
 const DOCUMENT_BYTES: u64 = 4 * 1024 * 1024;
 
 /// The contents of a directory.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Directory {
     /// The versions, in the order of their addresses and numbers.
     pub(crate) versions: Vec<ListedVersion>,
-    pub(crate) notes: Notes,
-}
-
-/// The notes about a directory that do not belong to one of its versions.
-#[derive(Debug, Default)]
-pub(crate) struct Notes {
-    /// The errors.
+    /// The errors that do not belong to a version.
     pub(crate) reasons: Vec<String>,
-    /// Irregularities that do no harm.
-    pub(crate) remarks: Vec<String>,
     /// The files and directories that are not part of a mirror, or that a mirror cannot be asked for.
     pub(crate) skipped: Vec<Skipped>,
 }
@@ -103,7 +94,7 @@ impl Directory {
     pub(crate) fn read(path: &Path, own: Option<OwnHosts<'_>>) -> Result<Self, String> {
         let refused = |error: io::Error| {
             format!(
-                "{}: {error}. Specify the directory that terraform providers mirror wrote",
+                "{}: {error}. Specify the directory that terraform providers mirror or terrace admin export wrote",
                 path.display()
             )
         };
@@ -111,13 +102,12 @@ impl Directory {
         let mut reader = Reader {
             given: path,
             real: fs::canonicalize(path).map_err(refused)?,
-            versions: BTreeMap::new(),
-            notes: Notes::default(),
+            found: Self::default(),
         };
         for (hostname, directory) in reader.directories::<Hostname>(path) {
             if own.is_some_and(|own| own.include(&hostname)) {
                 let reason = "is the registry's own: its mirror already contains its own providers";
-                reader.notes.skip(&directory, reason);
+                reader.skip(&directory, reason);
                 continue;
             }
             for (namespace, directory) in reader.directories::<Namespace>(&directory) {
@@ -133,25 +123,11 @@ impl Directory {
                 }
             }
         }
-        let Reader {
-            versions,
-            mut notes,
-            ..
-        } = reader;
-        notes.skipped.sort_by(|a, b| a.path.cmp(&b.path));
-        Ok(Self {
-            versions: versions.into_values().collect(),
-            notes,
-        })
-    }
-}
-
-impl Notes {
-    fn skip(&mut self, path: &Path, reason: impl ToString) {
-        self.skipped.push(Skipped {
-            path: path.display().to_string(),
-            reason: reason.to_string(),
-        });
+        let mut found = reader.found;
+        found.skipped.sort_by(|a, b| a.path.cmp(&b.path));
+        let order = |it: &ListedVersion| (it.address.clone(), it.version.clone());
+        found.versions.sort_by_cached_key(order);
+        Ok(found)
     }
 }
 
@@ -160,14 +136,20 @@ struct Reader<'a> {
     given: &'a Path,
     /// The directory with all links resolved.
     real: PathBuf,
-    versions: BTreeMap<(MirroredAddress, Version), ListedVersion>,
-    notes: Notes,
+    found: Directory,
 }
 
 /// The versions of one provider.
 type Found = BTreeMap<Version, ListedVersion>;
 
 impl Reader<'_> {
+    fn skip(&mut self, path: &Path, reason: impl ToString) {
+        self.found.skipped.push(Skipped {
+            path: path.display().to_string(),
+            reason: reason.to_string(),
+        });
+    }
+
     /// Returns the entries of a directory with their names, sorted.
     fn children(&mut self, directory: &Path) -> Vec<(String, PathBuf)> {
         let children = fs::read_dir(directory).and_then(|entries| {
@@ -177,7 +159,7 @@ impl Reader<'_> {
         });
         let mut children = children.unwrap_or_else(|error| {
             let reason = format!("{}: {error}", directory.display());
-            self.notes.reasons.push(reason);
+            self.found.reasons.push(reason);
             Vec::new()
         });
         children.sort();
@@ -193,13 +175,13 @@ impl Reader<'_> {
         let mut directories = Vec::new();
         for (name, path) in self.children(parent) {
             if let Err(reason) = self.check_inside(&path) {
-                self.notes.reasons.push(reason);
+                self.found.reasons.push(reason);
             } else if !path.is_dir() {
-                self.notes.skip(&path, "is not part of a mirror");
+                self.skip(&path, "is not part of a mirror");
             } else {
                 match name.parse() {
                     Ok(name) => directories.push((name, path)),
-                    Err(error) => self.notes.skip(&path, error),
+                    Err(error) => self.skip(&path, error),
                 }
             }
         }
@@ -242,7 +224,7 @@ impl Reader<'_> {
         })
     }
 
-    /// Reads the versions of a provider: first those in the documents that clients read, then other files.
+    /// Reads the versions of a provider: first those in the documents that clients read, then zips that no document lists.
     fn provider(&mut self, address: &MirroredAddress, directory: &Path) {
         let provider_type = &address.provider.provider_type;
         let (mut found, mut listed) = (Found::new(), BTreeSet::new());
@@ -250,7 +232,7 @@ impl Reader<'_> {
         for (name, path) in self.children(directory) {
             let version = name.strip_suffix(".json").map(str::parse::<Version>);
             match version {
-                _ if path.is_dir() => self.notes.skip(
+                _ if path.is_dir() => self.skip(
                     &path,
                     "is a directory, and only the publisher's own zips can be mirrored",
                 ),
@@ -259,174 +241,113 @@ impl Reader<'_> {
                     let version = listed_version(address, &version, &mut found);
                     self.describe(version, &path, &mut listed);
                 }
-                Some(Err(error)) => {
-                    let reason = format!("is not part of a mirror: {error}");
-                    self.notes.skip(&path, reason);
-                }
+                Some(Err(error)) => self.skip(&path, format!("is not part of a mirror: {error}")),
                 None => others.push((name, path)),
             }
         }
-        let has_documents = !listed.is_empty();
-        let mut unlisted = Vec::new();
+        others.retain(|(_, path)| !listed.contains(path));
         for (name, path) in others {
-            if listed.contains(&path) {
-                continue;
-            }
+            let expected = format!("terraform-provider-{provider_type}_<version>_<os>_<arch>.zip");
             match parse_zip_name(&name, provider_type) {
                 Some((version, platform)) => {
                     let version = listed_version(address, &version, &mut found);
-                    if self.take(version, platform, &path) {
-                        unlisted.push(path);
+                    match self.check_file(&path) {
+                        Ok(()) => version.packages.push(ListedPackage {
+                            platform,
+                            path,
+                            hashes: Vec::new(),
+                        }),
+                        Err(reason) => version.reasons.push(reason),
                     }
                 }
                 None if name.ends_with(".zip") && !name.starts_with('.') => {
-                    self.notes.reasons.push(format!(
-                        "{}: clients find a zip in a mirror directory only as \
-                         terraform-provider-{provider_type}_<version>_<os>_<arch>.zip, with a version such as 1.2.3: \
-                         rename it, or move it elsewhere",
+                    self.found.reasons.push(format!(
+                        "{}: clients find a zip in a mirror directory only as {expected}, with a version such as 1.2.3: rename it, or \
+                         move it elsewhere",
                         path.display()
                     ));
                 }
-                None => self.notes.skip(
+                None => self.skip(
                     &path,
-                    format!(
-                        "is not part of a mirror, where files are JSON or \
-                         terraform-provider-{provider_type}_<version>_<os>_<arch>.zip"
-                    ),
+                    format!("is not part of a mirror, where files are JSON or {expected}"),
                 ),
             }
         }
-        if let Some(first) = unlisted.first() {
-            let (count, first) = (unlisted.len(), first.display());
-            self.notes.remarks.push(format!(
-                "{first} is not listed in any JSON document, so it cannot be compared with listed hashes, and is \
-                 published as it is ({} in its directory)",
-                plural(count, "such zip")
-            ));
+        if let Some(index) = index {
+            self.compare_with_index(&index, address, &mut found);
         }
-        match index {
-            Some(index) => self.compare_with_index(&index, address, &mut found),
-            None if found.is_empty() => self.notes.skip(directory, "contains no version"),
-            None if has_documents => self.notes.remarks.push(format!(
-                "{} has no {INDEX}; every version in it is published",
-                directory.display()
-            )),
-            None => {}
-        }
-        for version in found.into_values() {
-            self.add(version);
+        for mut version in found.into_values() {
+            version.packages.sort_by(|a, b| a.platform.cmp(&b.platform));
+            self.found.versions.push(version);
         }
     }
 
     /// Adds the packages that a `{version}.json` describes. Their paths are added to `listed`.
     fn describe(&self, version: &mut ListedVersion, path: &Path, listed: &mut BTreeSet<PathBuf>) {
-        let place = path.display();
         let document: VersionDocument = match self.document(path) {
             Ok(document) => document,
             Err(reason) => return version.reasons.push(reason),
         };
+        let place = path.display();
         if document.archives.is_empty() {
             version.reasons.push(format!("{place} lists no archives"));
         }
-        for (platform, ArchiveDocument { url, hashes }) in document.archives {
-            let mut reasons = Vec::new();
-            let mut note = |reason: String| reasons.push(reason);
-            let platform: Option<Platform> = platform
-                .parse()
-                .map_err(|error| note(format!("{error}")))
-                .ok();
-            let zip = file_name(&url).map(|name| path.with_file_name(name));
-            match &zip {
-                Some(zip) => {
-                    listed.insert(zip.clone());
-                    self.check_file(zip).unwrap_or_else(&mut note);
-                }
-                None => note(format!(
-                    "the URL {url:?} is not the name of a file beside this document"
-                )),
-            }
-            let mut parsed = Vec::new();
-            for text in hashes.iter().flatten() {
-                match text.parse::<PackageHash>() {
-                    Ok(hash) => parsed.push(hash),
-                    // Clients ignore unknown schemes, if the text has the shape of a hash (clients.md 5.8).
-                    Err(PackageHashError::Scheme(_)) if text.contains(':') => {}
-                    Err(error) => note(format!("{url:?}: {error}")),
-                }
-            }
-            let name = |reason| format!("{place}: {reason}");
-            version.reasons.extend(reasons.iter().map(name));
-            if let (Some(platform), Some(path), []) = (platform, zip, reasons.as_slice()) {
-                version.packages.push(ListedPackage {
-                    platform,
-                    path,
-                    hashes: parsed,
-                });
+        for (platform, archive) in document.archives {
+            match self.package(path, &platform, archive, listed) {
+                Ok(package) => version.packages.push(package),
+                Err(reason) => version.reasons.push(format!("{place}: {reason}")),
             }
         }
     }
 
-    /// Adds a zip that no JSON document lists. Returns whether it is a package.
-    fn take(&mut self, version: &mut ListedVersion, platform: Platform, path: &Path) -> bool {
-        let mut packages = version.packages.iter();
-        if let Some(listed) = packages.find(|it| it.platform == platform) {
-            let listed = listed.path.display();
-            let reason = format!("is another zip for {platform} than {listed}, which is listed");
-            self.notes.skip(path, reason);
-            return false;
+    fn package(
+        &self,
+        document: &Path,
+        platform: &str,
+        ArchiveDocument { url, hashes }: ArchiveDocument,
+        listed: &mut BTreeSet<PathBuf>,
+    ) -> Result<ListedPackage, String> {
+        let path = file_name(&url).map(|name| document.with_file_name(name));
+        let path = path.ok_or_else(|| {
+            format!("the URL {url:?} is not the name of a file beside this document")
+        })?;
+        listed.insert(path.clone());
+        self.check_file(&path)?;
+        let mut parsed = Vec::new();
+        for text in hashes.iter().flatten() {
+            match text.parse::<PackageHash>() {
+                Ok(hash) => parsed.push(hash),
+                // Clients ignore unknown schemes, if the text has the shape of a hash (clients.md 5.8).
+                Err(PackageHashError::Scheme(_)) if text.contains(':') => {}
+                Err(error) => return Err(format!("{url:?}: {error}")),
+            }
         }
-        if let Err(reason) = self.check_file(path) {
-            version.reasons.push(reason);
-            return false;
-        }
-        version.packages.push(ListedPackage {
-            platform,
-            path: path.to_owned(),
-            hashes: Vec::new(),
-        });
-        true
+        Ok(ListedPackage {
+            platform: platform.parse().map_err(|error| format!("{error}"))?,
+            path,
+            hashes: parsed,
+        })
     }
 
-    /// Compares the versions with the index. Listed versions must exist; other versions may.
+    /// Compares the versions with the index. Listed versions must exist; other versions may. Clients ignore entries that are no
+    /// versions.
     fn compare_with_index(&mut self, path: &Path, address: &MirroredAddress, found: &mut Found) {
-        let place = path.display();
         let index: Index = match self.document(path) {
             Ok(index) => index,
-            Err(reason) => return self.notes.reasons.push(reason),
+            Err(reason) => return self.found.reasons.push(reason),
         };
-        let mut listed = BTreeSet::new();
-        for text in index.versions.into_keys() {
-            let Ok(version) = text.parse::<Version>() else {
-                let reason =
-                    format!("lists {text:?}, which is not a version, so clients ignore it");
-                self.notes.skip(path, reason);
+        for version in index.versions.into_keys() {
+            let Ok(version) = version.parse::<Version>() else {
                 continue;
             };
             let found = listed_version(address, &version, found);
             if found.packages.is_empty() && found.reasons.is_empty() {
                 found.reasons.push(format!(
-                    "{place} lists {version}, but there is neither {version}.json nor a zip of it"
+                    "{} lists {version}, but there is neither {version}.json nor a zip of it",
+                    path.display()
                 ));
             }
-            listed.insert(version);
         }
-        for version in found.keys().filter(|it| !listed.contains(it)) {
-            let remark = format!("{place} does not list {version}, which is published anyway");
-            self.notes.remarks.push(remark);
-        }
-    }
-
-    /// Adds a version, unless it is already there.
-    fn add(&mut self, mut version: ListedVersion) {
-        let (address, number) = (version.address.clone(), version.version.clone());
-        if let Some(other) = self.versions.get_mut(&(address.clone(), number.clone())) {
-            other.reasons.push(format!(
-                "{address} {number} exists twice, in directories whose names differ in case only"
-            ));
-            return;
-        }
-        version.packages.sort_by(|a, b| a.platform.cmp(&b.platform));
-        self.versions.insert((address, number), version);
     }
 }
 

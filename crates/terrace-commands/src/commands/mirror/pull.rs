@@ -17,8 +17,6 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use serde_json::Value;
-use terrace_core::model::address::{AddressError, ModuleAddress};
 use terrace_core::model::name::{Hostname, PUBLIC_HOSTS};
 use terrace_core::model::own_hosts::OwnHosts;
 use terrace_core::model::package::Package;
@@ -33,7 +31,7 @@ use crate::args::{ArchiveHostArguments, RegistryArguments, duration};
 use crate::clock;
 use crate::commands::circuit_breaker::CircuitBreaker;
 use crate::commands::connection::{connect, connect_if_given, registry_url};
-use crate::commands::report::{Outcome, Report, VersionReport};
+use crate::commands::report::{Outcome, Report, Skipped};
 use crate::error::Failure;
 use crate::output::Output;
 use crate::registry::client::Client;
@@ -41,8 +39,7 @@ use crate::registry::publish::Kind;
 use crate::upstream::{HostOverride, Upstream, failure};
 use files::DefaultHosts;
 use modules::Modules;
-use selection::{ModuleSelection, ProviderSelection, Selections, SkippedSource, VersionSelection};
-use version::MirrorError;
+use selection::{ModuleSelection, ProviderSelection, Selections, VersionSelection};
 
 #[derive(Debug, Args)]
 pub(crate) struct MirrorAddArguments {
@@ -126,47 +123,16 @@ impl MirrorArguments {
     }
 }
 
-/// The forms of the address of `mirror add`.
-const FORMS: &str =
-    "hostname/namespace/type for a provider, or hostname/namespace/name/system for a module";
-
-/// Parses the package of `mirror add`, and leads on from a URL, from a version in the address and from a module without a hostname.
+/// Parses the package of `mirror add`.
 fn package_to_add(text: &str) -> Result<Package, String> {
-    let parsed = |text: &str| match text.split('/').count() {
-        3 => text.parse().map(Package::Mirrored),
-        4 => text.parse().map(Package::Module),
-        _ => Err(AddressError::Shape {
-            what: "mirrored package's address",
-            value: text.to_owned(),
-            shape: FORMS,
-        }),
-    };
     let [usual, _] = PUBLIC_HOSTS;
-    let failed = match parsed(text) {
-        Ok(address) => return Ok(address),
-        Err(_) if text.parse::<ModuleAddress>().is_ok() => {
-            return Err(format!(
-                "a module is mirrored by its address with a hostname: write {usual}/{text}"
-            ));
-        }
-        Err(error) => AddressError::to_string(&error),
-    };
-    let path = text.split_once("://").map_or(text, |(_, path)| path);
-    let path = path.trim_matches('/');
-    let (address, version) = match path.split_once('@') {
-        Some((address, version)) => (address, Some(version)),
-        None => (path, None),
-    };
-    let meant = parsed(address).map(|meant| meant.address());
-    match (meant, version.map(str::parse::<Version>)) {
-        (Ok(meant), None) => Err(format!(
-            "it is an address, not a URL, of the form {FORMS}: write {meant}"
-        )),
-        (Ok(meant), Some(Ok(version))) => Err(format!(
-            "the version is an option of its own: write {meant} --versions {version}"
-        )),
-        _ => Err(failed),
-    }
+    let package = Package::parse_address(text).filter(|it| it.origin().is_some());
+    package.ok_or_else(|| {
+        format!(
+            "it must be hostname/namespace/type for a provider, or hostname/namespace/name/system for a module, such as \
+             {usual}/hashicorp/random; --versions selects versions"
+        )
+    })
 }
 
 /// Mirrors one provider or module.
@@ -180,32 +146,20 @@ pub(crate) fn add(
         None => VersionSelection::Newest(None),
     };
     let mut found = Selections::default();
-    let hostname = match &arguments.address {
-        Package::Mirrored(address) => {
-            found.providers.push(ProviderSelection {
-                address: address.clone(),
-                versions,
-                platforms: arguments.mirror.platforms.clone(),
-                lock: None,
-            });
-            Some(&address.hostname)
-        }
-        Package::Module(address) => {
-            let versions = match versions {
-                VersionSelection::All(constraints) => {
-                    VersionSelection::All(constraints.of_modules())
-                }
-                newest @ VersionSelection::Newest(_) => newest,
-            };
-            found.modules.push(ModuleSelection {
-                address: address.clone(),
-                versions,
-                is_installed: false,
-            });
-            address.hostname.as_ref()
-        }
-        Package::Provider(_) => None,
-    };
+    match &arguments.address {
+        Package::Mirrored(address) => found.providers.push(ProviderSelection {
+            address: address.clone(),
+            versions,
+            platforms: arguments.mirror.platforms.clone(),
+            lock: None,
+        }),
+        Package::Module(address) => found.modules.push(ModuleSelection {
+            address: address.clone(),
+            versions: versions.of_modules(),
+            is_installed: false,
+        }),
+        Package::Provider(_) => {}
+    }
     if arguments.replace.is_some() && found.providers.is_empty() {
         return Err(Failure::Usage(
             "--replace is for providers: a stored version of a module is never replaced; find out why its origin changed it, and \
@@ -213,12 +167,11 @@ pub(crate) fn add(
                 .to_owned(),
         ));
     }
-    let Some(hostname) = hostname else {
-        return Err(Failure::Usage(format!(
-            "{} has no hostname",
-            arguments.address.address()
-        )));
-    };
+    let hostname = arguments.address.origin();
+    let hostname = hostname.ok_or_else(|| {
+        let address = arguments.address.address();
+        Failure::Usage(format!("{address} has no hostname"))
+    })?;
     if let Some(url) = registry_url(registry)?
         && OwnHosts::new(&url.origin(), &[]).include(hostname)
     {
@@ -243,14 +196,14 @@ pub(crate) fn sync(
     output: &Output,
 ) -> Result<(), Failure> {
     let mut found = Selections::default();
-    let (mut empty, mut failed) = (Vec::new(), Vec::new());
+    let mut failed = Vec::new();
     let hosts = arguments.mirror.default_hosts()?;
     for file in &arguments.files {
         for (source, read) in files::read(file, &hosts)? {
             let source = source.display().to_string();
             match read {
-                Ok(read) if read.is_empty() => empty.push(SkippedSource {
-                    source,
+                Ok(read) if read.is_empty() => found.skipped.push(Skipped {
+                    path: source,
                     reason: "it locks no provider".to_owned(),
                 }),
                 Ok(read) => found.extend(read),
@@ -258,14 +211,11 @@ pub(crate) fn sync(
             }
         }
     }
-    if found.is_empty() {
-        let reasons = failed.iter().flat_map(Failure::reasons);
-        let mut reasons: Vec<String> = reasons.collect();
-        let empty = empty.iter();
-        reasons.extend(empty.map(|it| format!("{}: {}", it.source, it.reason)));
-        return Err(Failure::Refused(reasons));
+    if found.providers.is_empty() && found.modules.is_empty() {
+        let failed = failed.iter().flat_map(Failure::reasons);
+        let skipped = found.skipped.iter().map(Skipped::to_string);
+        return Err(Failure::Refused(failed.chain(skipped).collect()));
     }
-    found.skipped.extend(empty);
     found.drop_repeated_locks();
     for selection in &mut found.providers {
         if !arguments.mirror.platforms.is_empty() {
@@ -286,25 +236,20 @@ pub(crate) fn sync(
 }
 
 /// Makes modules of one public registry those of the other, because one stored copy serves both names, and tells of it.
-fn join_public(found: &mut Selections, arguments: &MirrorArguments, output: &Output) {
+fn join_public(found: &mut Selections, output: &Output) {
     let [stored, other] = PUBLIC_HOSTS;
-    let is_other = |it: Option<&Hostname>| it.is_some_and(|it| it.as_str() == other);
-    let mut is_named = is_other(arguments.default_host.as_ref()) && !found.modules.is_empty();
-    for module in &mut found.modules {
-        is_named |= is_other(module.address.hostname.as_ref());
-        module.address = module.address.clone().mirrored();
+    let is_other = |it: &ModuleSelection| {
+        let hostname = it.address.hostname.as_ref();
+        hostname.is_some_and(|it| it.as_str() == other)
+    };
+    if found.modules.iter().any(is_other) {
+        output.warning(&format!(
+            "modules of {other} are mirrored as those of {stored}, which clients find by both names: to fetch them from {other}, use \
+             --origin {stored}=https://{other}"
+        ));
     }
-    if is_named {
-        let mut text = format!(
-            "modules of {other} are mirrored as those of {stored}, which clients find by both names"
-        );
-        // Either origin is that of the one copy.
-        if !arguments.origins.iter().any(|it| it.hostname.is_public()) {
-            text.push_str(&format!(
-                ", and are fetched from there: to fetch them from {other}, use --origin {stored}=https://{other}"
-            ));
-        }
-        output.warning(&text);
+    for module in &mut found.modules {
+        module.address = module.address.clone().mirrored();
     }
 }
 
@@ -315,12 +260,11 @@ fn run(
     registry: &RegistryArguments,
     output: &Output,
 ) -> Result<(), Failure> {
-    let client = if arguments.dry_run {
-        connect_if_given(registry, output)?
-    } else {
-        Some(connect(registry, output)?)
+    let client = match arguments.dry_run {
+        true => connect_if_given(registry, output)?,
+        false => Some(connect(registry, output)?),
     };
-    join_public(&mut found, arguments, output);
+    join_public(&mut found, output);
     let is_one = !named.is_empty();
     let url = client.as_ref().map(|client| client.url().to_owned());
     let kind = Kind::MirroredProvider.as_str();
@@ -328,7 +272,13 @@ fn run(
     let mut report = Report::new(kind, url, arguments.dry_run);
     report.unread = failed.iter().flat_map(Failure::reasons).collect();
     let mut mirror = Mirror {
-        upstream: upstream(arguments, named, registry, output)?,
+        upstream: Upstream::new(
+            &arguments.origins,
+            &arguments.archives.hosts,
+            named,
+            registry.retries,
+            output,
+        )?,
         report,
         dry_run: arguments.dry_run,
         client,
@@ -339,8 +289,8 @@ fn run(
         minimum_age: arguments.minimum_age,
         modules: Modules::new(arguments.default_hosts()?.modules, own, &found.modules),
     };
-    for SkippedSource { source, reason } in found.skipped {
-        mirror.note(source, None, Outcome::Skipped(reason));
+    for Skipped { path, reason } in found.skipped {
+        mirror.note(path, None, Outcome::Skipped(reason));
     }
     for selection in &found.providers {
         mirror.provider(selection);
@@ -354,16 +304,6 @@ fn run(
         mirror.module(selection);
     }
     mirror.report.tell(output)
-}
-
-fn upstream<'a>(
-    arguments: &MirrorArguments,
-    named: Vec<Hostname>,
-    registry: &RegistryArguments,
-    output: &'a Output,
-) -> Result<Upstream<'a>, Failure> {
-    let (origins, archives) = (&arguments.origins, &arguments.archives.hosts);
-    Upstream::new(origins, archives, named, registry.retries, output)
 }
 
 /// The state of a run: the upstream, the registry, and the results.
@@ -391,57 +331,54 @@ impl Mirror<'_> {
         if self.breaker.is_open() {
             return self.note(address, None, Outcome::NotTried);
         }
-        let (service, list) = match self.list(selection) {
-            Ok(asked) => asked,
-            Err(failure) => return self.note(address, None, Outcome::Failed(failure)),
+        if let Err(failure) = self.try_provider(selection) {
+            self.note(address, None, Outcome::Failed(failure));
+        }
+    }
+
+    fn try_provider(&mut self, selection: &ProviderSelection) -> Result<(), Failure> {
+        let address = &selection.address;
+        let (service, list) = self.list(selection)?;
+        let chosen = admitted(&selection.versions, &list.versions).map_err(Failure::refused)?;
+        let skipped = match selection.versions {
+            VersionSelection::Newest(_) => chosen.len().saturating_sub(1),
+            VersionSelection::All(_) => 0,
         };
-        let chosen = match admitted(&selection.versions, &list.versions) {
-            Ok(mut chosen) => {
-                if let VersionSelection::Newest(_) = selection.versions {
-                    chosen.drain(..chosen.len().saturating_sub(1));
-                }
-                chosen
-            }
-            Err(reason) => {
-                return self.note(address, None, Outcome::Failed(Failure::refused(reason)));
-            }
-        };
-        let mut is_anywhere = chosen.is_empty();
-        for version in chosen {
-            if !self.has_platforms(selection, version) {
+        let mut is_anywhere = false;
+        for found in chosen.into_iter().skip(skipped) {
+            if !self.has_platforms(selection, found) {
                 continue;
             }
             is_anywhere = true;
+            let version = &found.version;
+            let origin = (&address.hostname, &service);
             let outcome = match self.breaker.is_open() {
                 true => Outcome::NotTried,
-                false => match self.too_new(
-                    (&selection.address.hostname, &service),
-                    &selection.address.provider,
-                    &version.version,
-                ) {
-                    Ok(None) => self.try_version(selection, &service, version),
-                    Ok(Some(reason)) => Outcome::Skipped(reason),
-                    Err(failure) => Outcome::Failed(failure),
+                false => match self.check_age(origin, &address.provider, version) {
+                    Ok(()) => {
+                        let tried = self.version(selection, &service, found);
+                        self.breaker.judge(tried, self.is_one)
+                    }
+                    Err(outcome) => outcome,
                 },
             };
-            self.note(address.clone(), Some(version.version.to_string()), outcome);
+            self.note(address.to_string(), Some(version.to_string()), outcome);
         }
-        if self.is_one && !is_anywhere {
-            let reason = "none of the requested versions is available for any of these platforms";
-            self.note(address, None, Outcome::Failed(Failure::refused(reason)));
+        match self.is_one && !is_anywhere {
+            true => Err(Failure::refused(
+                "none of the requested versions is available for any of these platforms",
+            )),
+            false => Ok(()),
         }
     }
 
     /// Returns whether the origin has a version for any selected platform. Warns about the missing ones.
     fn has_platforms(&mut self, selection: &ProviderSelection, found: &OriginVersion) -> bool {
-        let missing = selection.missing(&found.platforms);
+        let (wanted, missing) = selection.platforms_of(&found.platforms);
         if missing.is_empty() {
             return true;
         }
-        let has_any = selection
-            .platforms
-            .iter()
-            .any(|named| !missing.contains(named));
+        let has_any = !wanted.is_empty();
         let missing: Vec<String> = missing.iter().map(ToString::to_string).collect();
         let reason = format!("not available from the origin for {}", missing.join(", "));
         let (address, version) = (selection.address.to_string(), found.version.to_string());
@@ -458,62 +395,38 @@ impl Mirror<'_> {
         has_any
     }
 
-    /// Returns the reason why a version is skipped: its origin says that it is too new.
+    /// Checks that a version is old enough, if its origin says when it was published.
     ///
     /// # Errors
-    /// The origin cannot be reached. Whether it has dates is then not known.
-    fn too_new(
+    /// The version is skipped, or the origin cannot be reached: whether it has dates is then not known.
+    fn check_age(
         &self,
         (hostname, service): (&Hostname, &Service),
         path: impl Display,
         version: &Version,
-    ) -> Result<Option<String>, Failure> {
+    ) -> Result<(), Outcome> {
         let Some(minimum_age) = self.minimum_age else {
-            return Ok(None);
+            return Ok(());
         };
         let fetch = PublishedVersion::ask(service, path, version);
         let published = match self.upstream.fetch(&fetch, hostname) {
             Ok(fetched) => PublishedVersion::read(&fetch, &fetched, version),
-            Err(failure @ Failure::Unavailable(_)) => return Err(failure),
+            Err(failure @ Failure::Unavailable(_)) => return Err(Outcome::Failed(failure)),
             Err(_) => None,
         };
-        Ok(published.and_then(|it| {
-            let is_new = clock::now().since(it.published_at) < minimum_age.as_secs();
-            is_new.then(|| {
-                format!(
-                    "its origin published it at {}, and --minimum-age is {}",
-                    it.published_at,
-                    humantime::format_duration(minimum_age)
-                )
-            })
-        }))
-    }
-
-    fn try_version(
-        &mut self,
-        selection: &ProviderSelection,
-        service: &Service,
-        version: &OriginVersion,
-    ) -> Outcome {
-        let outcome = match self.version(selection, service, version) {
-            Ok(done) => Outcome::Done(done),
-            Err(MirrorError::Registry(failure)) if self.is_one => Outcome::Failed(failure),
-            // A list may admit the version for as long as its origin has it.
-            Err(MirrorError::Registry(failure)) => Outcome::of(Err(failure)),
-            Err(MirrorError::Other(failure)) => return Outcome::Failed(failure),
-        };
-        outcome.record(&mut self.breaker);
-        outcome
+        match published.map(|it| it.published_at) {
+            Some(at) if clock::now().since(at) < minimum_age.as_secs() => {
+                let age = humantime::format_duration(minimum_age);
+                Err(Outcome::Skipped(format!(
+                    "its origin published it at {at}, and --minimum-age is {age}"
+                )))
+            }
+            _ => Ok(()),
+        }
     }
 
     fn note(&mut self, address: String, version: Option<String>, outcome: Outcome) {
-        let version = VersionReport {
-            address,
-            version,
-            outcome,
-            details: Value::Null,
-        };
-        self.report.add(version, self.output);
+        self.report.note(address, version, outcome, self.output);
     }
 
     /// Requests the list of versions from the origin.

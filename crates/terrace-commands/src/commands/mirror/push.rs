@@ -16,7 +16,7 @@ use crate::archive::{Archive, read_file};
 use crate::args::RegistryArguments;
 use crate::commands::circuit_breaker::CircuitBreaker;
 use crate::commands::connection::{connect, registry_url};
-use crate::commands::report::{Done, Outcome, Report, Skipped, VersionReport};
+use crate::commands::report::{Done, Outcome, Report, Skipped};
 use crate::error::Failure;
 use crate::http::BaseUrl;
 use crate::output::{Output, plural};
@@ -48,20 +48,20 @@ pub(crate) fn push(
     let url = registry_url(registry)?;
     let origin = url.as_ref().map(BaseUrl::origin);
     let own = origin.as_deref().map(|origin| OwnHosts::new(origin, &[]));
-    let Directory { versions, notes } =
-        Directory::read(&arguments.dir, own).map_err(Failure::refused)?;
-    if versions.is_empty() && notes.reasons.is_empty() {
+    let Directory {
+        versions,
+        reasons,
+        skipped,
+    } = Directory::read(&arguments.dir, own).map_err(Failure::refused)?;
+    if versions.is_empty() && reasons.is_empty() {
         let place = arguments.dir.display();
         let nothing = format!(
-            "{place} contains no provider to mirror: there is neither a \
-             <hostname>/<namespace>/<type>/<version>.json nor a zip in such a directory"
+            "{place} contains no provider to mirror: there is neither a <hostname>/<namespace>/<type>/<version>.json nor a zip in \
+             such a directory, nor the export.json of a whole `terrace admin export`"
         );
-        let skipped = notes.skipped.iter().map(Skipped::to_string);
+        let skipped = skipped.iter().map(Skipped::to_string);
         let reasons = std::iter::once(nothing).chain(skipped);
         return Err(Failure::Refused(reasons.take(limits::REASONS).collect()));
-    }
-    for remark in &notes.remarks {
-        output.warning(remark);
     }
     let mut breaker = CircuitBreaker::default();
     let kind = Kind::MirroredProvider.as_str();
@@ -69,9 +69,9 @@ pub(crate) fn push(
     let mut report = Report::new(kind, url, arguments.dry_run);
     report.details = json!({
         "directory": arguments.dir.display().to_string(),
-        "skipped": notes.skipped,
+        "skipped": skipped,
     });
-    (report.unread, report.skipped) = (notes.reasons, notes.skipped);
+    (report.unread, report.skipped) = (reasons, skipped);
     for listed in &versions {
         let outcome = if breaker.is_open() {
             Outcome::NotTried
@@ -79,13 +79,8 @@ pub(crate) fn push(
             push_version(listed, client.as_ref(), output)
         };
         outcome.record(&mut breaker);
-        let version = VersionReport {
-            address: listed.address.to_string(),
-            version: Some(listed.version.to_string()),
-            outcome,
-            details: json!({}),
-        };
-        report.add(version, output);
+        let (address, version) = (listed.address.to_string(), listed.version.to_string());
+        report.note(address, Some(version), outcome, output);
     }
     report.tell(output)
 }
@@ -104,28 +99,26 @@ fn push_version(listed: &ListedVersion, client: Option<&Client<'_>>, output: &Ou
         Ok(request) => request,
         Err(reasons) => return Outcome::Failed(Failure::Refused(reasons)),
     };
-    let Some(client) = client else {
-        return Outcome::Done(Done {
-            status: "dry_run",
+    let done = |status, lines, details| {
+        Outcome::Done(Done {
+            status,
             text: String::new(),
-            lines: request.archive_lines(),
-            details: json!({ "archives": request.listed_archives(), "request": request.as_json() }),
-        });
+            lines,
+            details,
+        })
+    };
+    let archives = request.listed_archives();
+    let Some(client) = client else {
+        let details = json!({ "archives": archives, "request": request.as_json() });
+        return done("dry_run", request.archive_lines(), details);
     };
     match request.send(client, output, || Ok(())) {
         Ok(receipt) => {
             for warning in &receipt.warnings {
                 output.warning(&format!("{address} {version}: {warning}"));
             }
-            Outcome::Done(Done {
-                status: receipt.status,
-                text: String::new(),
-                lines: Vec::new(),
-                details: json!({
-                    "archives": request.listed_archives(),
-                    "uploaded": receipt.uploaded,
-                }),
-            })
+            let details = json!({ "archives": archives, "uploaded": receipt.uploaded });
+            done(receipt.status, Vec::new(), details)
         }
         Err(failure) => Outcome::Failed(failure),
     }
@@ -141,11 +134,10 @@ fn check(listed: &ListedVersion, output: &Output) -> Result<PublishRequest, Vec<
     });
     for checked in checked {
         match checked {
-            Ok(checked) => {
-                let remarks = checked.remarks.iter();
-                remarks.for_each(|remark| output.warning(remark));
-                packages.push(checked.body);
-                archives.push(checked.archive);
+            Ok((body, archive, remarks)) => {
+                remarks.iter().for_each(|remark| output.warning(remark));
+                packages.push(body);
+                archives.push(archive);
             }
             Err(found) => reasons.extend(found),
         }
@@ -170,17 +162,11 @@ fn check(listed: &ListedVersion, output: &Output) -> Result<PublishRequest, Vec<
     })
 }
 
-/// A zip that passed all checks.
-struct CheckedPackage {
-    body: PackageBody,
-    archive: Archive,
-    remarks: Vec<String>,
-}
-
+/// Checks a zip. Returns its description, and the warnings about it.
 fn check_package(
     package: &ListedPackage,
     listed: &ListedVersion,
-) -> Result<CheckedPackage, Vec<String>> {
+) -> Result<(PackageBody, Archive, Vec<String>), Vec<String>> {
     let ListedPackage { platform, path, .. } = package;
     let address = &listed.address.provider;
     let place = path.display().to_string();
@@ -192,11 +178,8 @@ fn check_package(
         return Err(reasons);
     }
     archive.filename = package_filename(address, &listed.version, platform);
-    Ok(CheckedPackage {
-        body: archive.package_body(platform, inspected.h1),
-        archive,
-        remarks: inspected.remarks,
-    })
+    let body = archive.package_body(platform, inspected.h1);
+    Ok((body, archive, inspected.remarks))
 }
 
 /// Describes the listed hashes that a zip does not have. A client accepts a zip that has one of them

@@ -1,7 +1,6 @@
 //! `terrace mirror list` and `terrace mirror blocks`.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::str::FromStr;
 
 use clap::Args;
 use serde::Serialize;
@@ -10,17 +9,18 @@ use terrace_base::time::UnixTime;
 use terrace_core::api::admin::FactBody;
 use terrace_core::auth::oidc::{MirrorBlock, RuleDocument, RuleKind};
 use terrace_core::model::mirrored_part::MirroredPart;
-use terrace_core::model::name::{
-    Hostname, ModuleName, ModuleNamespace, NameError, PUBLIC_HOSTS, System,
-};
+use terrace_core::model::name::PUBLIC_HOSTS;
 use terrace_core::model::package::Package;
 use terrace_core::model::rule_id::RuleId;
-use terrace_core::model::status::{ReleaseState, ReleaseStatus, StatusDocument};
+use terrace_core::model::status::{ReleaseState, StatusDocument};
 use terrace_core::model::version::Version;
 use terrace_core::storage::key::{FactKey, RULES};
 use terrace_core::storage::release::Release;
 
+use super::block::BlockSubject;
+use super::mirrored;
 use crate::args::{PackageSpec, RegistryArguments};
+use crate::commands::admin::stored::each_fact;
 use crate::commands::connection::connect;
 use crate::error::Failure;
 use crate::output::{Column, Output, Screen, Table, bytes, plural, shown};
@@ -31,46 +31,8 @@ pub(crate) struct MirrorListArguments {
     /// Only the packages of this registry, this namespace of it, or this package: hostname, hostname/namespace,
     /// hostname/namespace/type or hostname/namespace/name/system
     #[arg(value_name = "HOSTNAME[/NAMESPACE[/TYPE]]")]
-    pub(crate) part: Option<MirrorPart>,
+    pub(crate) part: Option<BlockSubject>,
 }
-
-/// A part of the mirror: a registry, a namespace of it, or one package.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct MirrorPart(String);
-
-impl MirrorPart {
-    /// Returns the part in the form of a key, with a slash at its end.
-    pub(crate) fn as_key(&self) -> String {
-        format!("{}/", self.0)
-    }
-}
-
-impl FromStr for MirrorPart {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let mut parts = text.split('/');
-        let checked = |part: Option<&str>, check: &dyn Fn(&str) -> Result<(), NameError>| {
-            let checked = part.map_or(Ok(()), check);
-            checked.map_err(|error| error.to_string())
-        };
-        checked(parts.next(), &|it| it.parse::<Hostname>().map(drop))?;
-        checked(parts.next(), &|it| it.parse::<ModuleNamespace>().map(drop))?;
-        checked(parts.next(), &|it| it.parse::<ModuleName>().map(drop))?;
-        checked(parts.next(), &|it| it.parse::<System>().map(drop))?;
-        match parts.next() {
-            None => Ok(Self(text.to_owned())),
-            Some(_) => Err(
-                "it must be hostname, hostname/namespace, hostname/namespace/type or \
-                            hostname/namespace/name/system"
-                    .to_owned(),
-            ),
-        }
-    }
-}
-
-/// The hosted providers. Their keys are between those of mirrored ones.
-const HOSTED: &str = "hosted/";
 
 /// A stored version of a mirrored package.
 #[derive(Debug, Serialize)]
@@ -114,15 +76,22 @@ pub(super) fn list(
     output: &Output,
 ) -> Result<(), Failure> {
     let client = connect(registry, output)?;
-    let part = arguments.part.as_ref().map(MirrorPart::as_key);
-    let part = part.unwrap_or_default();
-    let statuses = statuses(&client, &part, output)?;
+    let part = arguments.part.as_ref();
+    if let Some(BlockSubject::Package(spec)) = part {
+        let spec = mirrored(spec, &client)?;
+        if spec.is_version() {
+            return Err(Failure::Usage(format!(
+                "{spec} is a version, and all versions are listed: leave out what follows the @"
+            )));
+        }
+    }
+    let statuses = statuses(&client, part, output)?;
     let parts = blocked_parts(&client, output)?;
     let mut lines = Vec::new();
     each_mirrored(
         &client,
         "releases",
-        &part,
+        part,
         output,
         |key, package, document| {
             let release = Release::from_document(document.as_bytes());
@@ -178,13 +147,26 @@ pub(super) fn list(
 pub(super) fn blocks(registry: &RegistryArguments, output: &Output) -> Result<(), Failure> {
     let client = connect(registry, output)?;
     let parts = blocked_parts(&client, output)?;
-    let mut lines: Vec<BlockLine> = parts.iter().map(BlockLine::of_part).collect();
-    for (address, statuses) in statuses(&client, "", output)? {
+    let of_parts = parts.into_iter().map(|part| BlockLine {
+        address: part.block.providers.to_string(),
+        version: None,
+        reason: part.block.reason.to_string(),
+        at: part.created.to_string(),
+        by: part.by,
+    });
+    let mut lines: Vec<BlockLine> = of_parts.collect();
+    for (address, statuses) in statuses(&client, None, output)? {
         let whole = statuses.blocked.iter().map(|block| (None, block));
         let versions = statuses.blocked_versions.iter();
         let versions = versions.map(|(version, block)| (Some(version.clone()), block));
         for (version, block) in whole.chain(versions) {
-            lines.push(BlockLine::of(address.clone(), version, block));
+            lines.push(BlockLine {
+                address: address.clone(),
+                version,
+                reason: block.reason.to_string(),
+                at: block.at.to_string(),
+                by: block.by.clone(),
+            });
         }
     }
     let mut table = Table::new([
@@ -221,14 +203,14 @@ impl Line {
         part: Option<&BlockedPart>,
     ) -> Self {
         let version = release.version();
-        let status = statuses.and_then(|it| it.shown(version));
-        let own = status.map(|it| (it.state, it.reason.to_string()));
-        let is_blocked = own
-            .as_ref()
-            .is_some_and(|(state, _)| *state == ReleaseState::Blocked);
-        let of_part = part.filter(|_| !is_blocked);
-        let of_part = of_part.map(|it| (ReleaseState::Blocked, it.block.reason.to_string()));
-        let (state, reason) = of_part.or(own).unzip();
+        let own = statuses.and_then(|it| it.shown(version));
+        let own = own.map(|it| (it.state, it.reason.to_string()));
+        let of_part = part.map(|it| (ReleaseState::Blocked, it.block.reason.to_string()));
+        let (state, reason) = match own {
+            Some((ReleaseState::Blocked, _)) => own,
+            own => of_part.or(own),
+        }
+        .unzip();
         let mut line = Self {
             address,
             version: version.clone(),
@@ -240,12 +222,10 @@ impl Line {
         };
         match release {
             Release::Mirrored(it) => {
-                let stored = it.packages.iter();
-                line.platforms = stored.map(|package| package.platform.to_string()).collect();
-                let offered = it.offered.iter();
-                line.offered = offered
-                    .map(|package| package.platform.to_string())
-                    .collect();
+                let stored = it.packages.iter().map(|it| it.platform.to_string());
+                line.platforms = stored.collect();
+                let offered = it.offered.iter().map(|it| it.platform.to_string());
+                line.offered = offered.collect();
                 line.size = it.packages.iter().map(|package| package.size).sum();
             }
             Release::Erased(tombstone) => {
@@ -259,39 +239,17 @@ impl Line {
     }
 }
 
-impl BlockLine {
-    fn of(address: String, version: Option<String>, block: &ReleaseStatus) -> Self {
-        Self {
-            address,
-            version,
-            reason: block.reason.to_string(),
-            at: block.at.to_string(),
-            by: block.by.clone(),
-        }
-    }
-
-    fn of_part(part: &BlockedPart) -> Self {
-        Self {
-            address: part.block.providers.to_string(),
-            version: None,
-            reason: part.block.reason.to_string(),
-            at: part.created.to_string(),
-            by: part.by.clone(),
-        }
-    }
-}
-
 /// Returns the blocks of namespaces and hosts, the oldest first.
 pub(super) fn blocked_parts(
     client: &Client<'_>,
     output: &Output,
 ) -> Result<Vec<BlockedPart>, Failure> {
     let mut parts = Vec::new();
-    each_fact(client, RULES, output, |key, document| {
-        let FactKey::Rule(id) = key else {
+    each_fact(client, RULES, output, |FactBody { key, document }| {
+        let Some(FactKey::Rule(id)) = FactKey::parse(&key) else {
             return Ok(());
         };
-        let rule: RuleDocument = serde_json::from_str(document)
+        let rule: RuleDocument = serde_json::from_str(&document)
             .map_err(|error| Failure::Unexpected(format!("{key}: {error}")))?;
         if rule.kind != RuleKind::Block || !rule.is_active() {
             return Ok(());
@@ -299,7 +257,7 @@ pub(super) fn blocked_parts(
         let parsed = rule.parse();
         let parsed = parsed.map_err(|error| Failure::Unexpected(format!("{key}: {error}")))?;
         parts.extend(parsed.block().map(|block| BlockedPart {
-            id: *id,
+            id,
             block: block.clone(),
             created: rule.created,
             by: rule.by.clone(),
@@ -317,22 +275,11 @@ pub(super) fn stored_packages(
     output: &Output,
 ) -> Result<BTreeSet<String>, Failure> {
     let mut packages = BTreeSet::new();
-    let prefix = format!("{part}/");
-    each_mirrored(client, "releases", &prefix, output, |_, package, _| {
+    let part = BlockSubject::Part(part.clone());
+    each_mirrored(client, "releases", Some(&part), output, |_, package, _| {
         packages.insert(package.address());
         Ok(())
     })?;
-    let [stored, other] = PUBLIC_HOSTS;
-    if part.hostname.as_str() == other {
-        // Modules of both are stored under one of the names.
-        let prefix = format!("releases/modules/{stored}/");
-        each_fact(client, &prefix, output, |key, _| {
-            if let FactKey::Release(package, _) = key {
-                packages.extend(part.owns(package).then(|| package.address()));
-            }
-            Ok(())
-        })?;
-    }
     Ok(packages)
 }
 
@@ -349,7 +296,7 @@ pub(super) fn is_stored(client: &Client<'_>, spec: &PackageSpec) -> Result<bool,
 /// Returns the statuses of the mirrored packages in a part of the mirror, by address.
 fn statuses(
     client: &Client<'_>,
-    part: &str,
+    part: Option<&BlockSubject>,
     output: &Output,
 ) -> Result<BTreeMap<String, StatusDocument>, Failure> {
     let mut all = BTreeMap::new();
@@ -372,67 +319,44 @@ fn statuses(
 fn each_mirrored(
     client: &Client<'_>,
     kind: &str,
-    part: &str,
+    part: Option<&BlockSubject>,
     output: &Output,
     mut take: impl FnMut(&FactKey, &Package, &str) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    let slashes = part.matches('/').count();
-    // The key of a provider ends with its type, or with a version after it.
-    let of_providers = match kind == "statuses" && slashes == 3 {
-        true => part.trim_end_matches('/'),
-        false => part,
-    };
-    // The namespace of a module keeps its case, in which a part need not be written.
-    let of_modules = part.split_inclusive('/').next().unwrap_or_default();
-    let part = part.to_ascii_lowercase();
-    let mut prefixes = Vec::new();
-    if slashes < 4 {
-        prefixes.push(format!("{kind}/providers/{of_providers}"));
-    }
-    prefixes.push(format!("{kind}/modules/{of_modules}"));
-    for prefix in prefixes {
-        each_fact(client, &prefix, output, |key, document| {
-            let (FactKey::Release(package, _) | FactKey::Status(package)) = key else {
-                return Ok(());
+    let prefixes = match part {
+        None => vec![format!("{kind}/providers/"), format!("{kind}/modules/")],
+        Some(BlockSubject::Part(part)) => {
+            // Modules of both public registries are stored under one of the names.
+            let host = match part.hostname.is_public() {
+                true => PUBLIC_HOSTS[0],
+                false => part.hostname.as_str(),
             };
-            let address = package.address().to_ascii_lowercase() + "/";
-            match package.origin() {
-                Some(_) if address.starts_with(&part) => take(key, package, document),
+            vec![
+                format!("{kind}/providers/{part}/"),
+                format!("{kind}/modules/{host}/"),
+            ]
+        }
+        Some(BlockSubject::Package(spec)) => vec![format!("{kind}/{}", spec.package)],
+    };
+    let is_wanted = |package: &Package| match part {
+        None => package.origin().is_some(),
+        Some(BlockSubject::Part(part)) => part.owns(package),
+        Some(BlockSubject::Package(spec)) => spec.package == *package,
+    };
+    for prefix in prefixes {
+        each_fact(
+            client,
+            &prefix,
+            output,
+            |FactBody { key, document }| match FactKey::parse(&key) {
+                Some(
+                    ref key @ (FactKey::Release(ref package, _) | FactKey::Status(ref package)),
+                ) if is_wanted(package) => take(key, package, &document),
                 _ => Ok(()),
-            }
-        })?;
+            },
+        )?;
     }
     Ok(())
-}
-
-/// Passes each document below a prefix to `take`. Those about hosted providers are not requested.
-fn each_fact(
-    client: &Client<'_>,
-    prefix: &str,
-    output: &Output,
-    mut take: impl FnMut(&FactKey, &str) -> Result<(), Failure>,
-) -> Result<(), Failure> {
-    let hosted = format!("{prefix}{HOSTED}");
-    let mut after: Option<String> = None;
-    loop {
-        let page = client.facts(prefix, after.as_deref())?;
-        for key in page.unreadable.iter().chain(&page.unknown) {
-            output.warning(&format!("{key:?} is skipped: it is not readable"));
-        }
-        for FactBody { key, document } in &page.facts {
-            if let Some(key) = FactKey::parse(key) {
-                take(&key, document)?;
-            }
-        }
-        let Some(next) = page.next.filter(|next| after.as_ref() != Some(next)) else {
-            return Ok(());
-        };
-        // In ASCII, `0` follows the slash.
-        after = Some(match next.starts_with(&hosted) {
-            true => format!("{}0", hosted.trim_end_matches('/')),
-            false => next,
-        });
-    }
 }
 
 fn print(

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use terrace_base::time::UnixTime;
+use terrace_core::api::admin::ReindexBody;
 
 use crate::clock;
 use crate::commands::admin::reindex;
@@ -32,12 +33,12 @@ pub(super) fn rewrite_versions(
     address: &str,
     output: &Output,
 ) -> Result<(), Failure> {
-    let extent = reindex::Extent {
-        package: Some(address),
-        is_full: false,
+    let body = ReindexBody {
+        package: Some(address.to_owned()),
+        ..ReindexBody::default()
     };
     output.progress(&format!("updating the stored versions of {address}"));
-    let done = reindex::steps(client, extent, &[], |_| {})?;
+    let done = reindex::walk(client, body, output)?;
     if done.failed.is_empty() {
         return Ok(());
     }

@@ -1,7 +1,6 @@
 //! `terrace mirror remove`: the erasure of mirrored versions.
 
 use clap::Args;
-use terrace_core::model::mirrored_part::MirroredPart;
 use terrace_core::model::status::Reason;
 
 use super::mirrored;
@@ -15,7 +14,6 @@ use crate::output::Output;
 pub(crate) struct MirrorRemoveArguments {
     /// The provider, as hostname/namespace/type, or the module, as hostname/namespace/name/system; followed by @<version> for
     /// one version, otherwise all stored versions are removed
-    #[arg(value_parser = package_to_remove)]
     pub(crate) address: PackageSpec,
 
     /// The reason: one line, which users and publishers read
@@ -31,17 +29,6 @@ pub(crate) struct MirrorRemoveArguments {
     pub(crate) yes: bool,
 }
 
-/// Parses the package of `mirror remove`, and leads on from a namespace or a host.
-fn package_to_remove(text: &str) -> Result<PackageSpec, String> {
-    match text.parse::<MirroredPart>() {
-        Ok(part) => Err(format!(
-            "it names all packages of a host or a namespace, and one is removed at a time, as hostname/namespace/type or \
-             hostname/namespace/name/system; `terrace mirror list {part}` lists them"
-        )),
-        Err(_) => text.parse(),
-    }
-}
-
 /// Erases a mirrored package or a version of it, or lists everything that an erasure would change.
 pub(super) fn remove(
     arguments: &MirrorRemoveArguments,
@@ -55,17 +42,10 @@ pub(super) fn remove(
         yes,
     } = arguments;
     let spec = mirrored(address, &connect(registry, output)?)?;
-    let text = match spec.is_version() {
-        true => {
-            format!("{spec}: a removed version returns neither by pull-through nor by a publish")
-        }
-        false => format!(
-            "{spec}: the removed versions return neither by pull-through nor by a publish, but other versions of it may \
-             still be mirrored: `{}` prevents that",
-            output.command(format_args!("mirror block {spec}"))
-        ),
-    };
-    output.progress(&text);
+    output.progress(&format!(
+        "{spec}: what is removed returns neither by pull-through nor by a publish; `{}` also prevents later versions",
+        output.command(format_args!("mirror block {}", spec.package.address()))
+    ));
     let erased = EraseArguments {
         address: Some(spec),
         archives: Vec::new(),

@@ -1,25 +1,21 @@
 //! The versions, archives and pushed content to erase, and everything that refers to them.
 
-mod notes;
-
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 use terrace_base::digest::Sha256;
 use terrace_base::time::UnixTime;
-use terrace_core::api::admin::FactBody;
+use terrace_core::api::admin::{DocumentedArchive, ErasureAnswer, FactBody};
 use terrace_core::maintenance::restore::Restored;
 use terrace_core::model::oci::Digest;
-use terrace_core::model::package::Package;
-use terrace_core::storage::key::{
-    ARCHIVES, ArchiveKey, ArchiveKind, BytesKey, DOCUMENTATION, FactKey, RELEASES,
-};
+use terrace_core::storage::key::{ARCHIVES, ArchiveKey, ArchiveKind, BytesKey, FactKey};
 use terrace_core::storage::release::Release;
 
-use super::super::pushed::{Digests, PushedContent, Repositories};
-use super::super::stored::{all_archives, each_documented, each_fact_or, tombstones};
+use super::super::pushed::{ManifestSpec, PushedContent, Repositories};
+use super::super::stored::{
+    all_archives, digest_of, documented, each_release, not_understood, tombstones,
+};
 use crate::args::PackageSpec;
-use crate::commands::admin::pushed::ManifestSpec;
 use crate::error::Failure;
 use crate::output::Output;
 use crate::registry::client::Client;
@@ -46,6 +42,9 @@ pub(super) struct ErasedRelease {
     pub(super) archives: BTreeSet<String>,
 }
 
+/// Those that have an archive or a digest, by the key or the digest.
+type Users = BTreeMap<String, BTreeSet<String>>;
+
 /// The versions, archives and pushed content to erase.
 #[derive(Default)]
 pub(super) struct Plan {
@@ -54,105 +53,208 @@ pub(super) struct Plan {
     pub(super) erased: BTreeSet<String>,
     /// The digests of the pushed content, with the repositories that have it. An erased archive is in them if a repository has
     /// its bytes.
-    pub(super) contents: BTreeMap<String, Repositories>,
+    pub(super) contents: BTreeMap<Digest, Repositories>,
     /// The digests of manifests, and of those that the operator has named.
-    manifests: Digests,
-    named: Digests,
+    manifests: BTreeSet<Digest>,
+    named: BTreeSet<Digest>,
     /// The archives and digests that stay, with everything else that refers to them.
-    kept: BTreeMap<String, BTreeSet<String>>,
+    kept: Users,
     /// The documentation that stays, with the versions with other archives that have it.
-    kept_documentation: BTreeMap<String, BTreeSet<String>>,
+    kept_documentation: Users,
     /// The versions, repositories and manifests that will lack erased bytes.
-    broken: BTreeMap<String, BTreeSet<String>>,
+    broken: Users,
     /// The versions, archives and digests that were erased before, with the times. Their erasure is sent again, in case it was
     /// interrupted.
     done: BTreeMap<String, UnixTime>,
 }
 
-/// The users of archives, by the keys of the archives.
-#[derive(Default)]
-struct Users(BTreeMap<String, BTreeSet<String>>);
+/// What a registry has, and what has it.
+struct Known {
+    pushed: PushedContent,
+    /// The storage keys of the archives.
+    archives: BTreeMap<Digest, BTreeSet<String>>,
+    /// The digests of everything that is stored.
+    stored: BTreeSet<Digest>,
+    erased_at: BTreeMap<Digest, UnixTime>,
+    /// The versions that have an archive.
+    users: Users,
+}
+
+impl Known {
+    fn read(client: &Client<'_>, users: Users, output: &Output) -> Result<Self, Failure> {
+        let pushed = PushedContent::read(client, output)?;
+        let (stored, _) = all_archives(client, output)?;
+        let tombstones = tombstones(client, output)?;
+        let erased_at = tombstones.iter();
+        let erased_at =
+            erased_at.filter_map(|(key, (mark, _))| Some((digest_of(key)?, mark.since)));
+        let mut archives: BTreeMap<Digest, BTreeSet<String>> = BTreeMap::new();
+        let keys = stored.keys().chain(tombstones.keys()).chain(users.keys());
+        for key in keys.filter(|key| key.starts_with(ARCHIVES)) {
+            if let Some(digest) = digest_of(key) {
+                archives.entry(digest).or_default().insert(key.clone());
+            }
+        }
+        Ok(Self {
+            pushed,
+            erased_at: erased_at.collect(),
+            archives,
+            stored: stored.keys().filter_map(|key| digest_of(key)).collect(),
+            users,
+        })
+    }
+
+    fn keys(&self, digest: Digest) -> impl Iterator<Item = &String> {
+        self.archives.get(&digest).into_iter().flatten()
+    }
+
+    fn is_stored(&self, digest: Digest) -> bool {
+        self.stored.contains(&digest) || !self.pushed.repositories(digest).is_empty()
+    }
+
+    /// Returns everything that has a digest, apart from these versions, this content and its repositories.
+    fn others(
+        &self,
+        digest: Digest,
+        releases: &BTreeSet<String>,
+        (targets, homes): (&BTreeSet<Digest>, &Repositories),
+    ) -> BTreeSet<String> {
+        let manifests = self.pushed.referring(digest, targets);
+        // A repository that has content without a manifest that refers to it, as after an erasure of the manifest, does not
+        // use it.
+        let elsewhere = self.pushed.repositories(digest).into_iter();
+        let elsewhere = elsewhere.filter(|it| !homes.contains(it) && self.pushed.uses(it, digest));
+        let elsewhere = elsewhere.map(|name| format!("the repository {name}"));
+        let users = self.keys(digest).filter_map(|key| self.users.get(key));
+        let users = users.flat_map(|users| users.difference(releases).cloned());
+        manifests.chain(elsewhere).chain(users).collect()
+    }
+}
 
 impl Plan {
-    /// Reads everything that refers to archives.
+    /// Reads everything that refers to archives, and decides what is erased.
     pub(super) fn of(
         client: &Client<'_>,
         subject: &Subject<'_>,
         everywhere: bool,
         output: &Output,
     ) -> Result<Self, Failure> {
-        let mut users = Users::default();
         let mut plan = Self::default();
-        plan.read_releases(client, subject, &mut users, output)?;
-        let (named, tombstones): (BTreeSet<String>, _) = match subject {
-            Subject::Versions(_) => {
-                let archives = plan.releases.iter().flat_map(|it| it.archives.clone());
-                (archives.collect(), tombstones(client, output)?)
-            }
-            Subject::Archives(digests) => {
-                let (stored, _) = all_archives(client, output)?;
-                let tombstones = tombstones(client, output)?;
-                let known = stored.keys().chain(tombstones.keys());
-                (keys_of(digests, &known.collect::<Vec<_>>())?, tombstones)
-            }
-            Subject::Manifests(_) | Subject::Blobs(_) => {
-                plan.read_contents(client, subject, &users, everywhere, output)?;
-                return Ok(plan.with_named());
+        let users = plan.read_releases(client, subject, output)?;
+        let known = Known::read(client, users, output)?;
+        let (mut targets, homes) = plan.targets(client, subject, &known)?;
+        let is_pushed = matches!(subject, Subject::Manifests(_) | Subject::Blobs(_));
+        let names = |digest: Digest| -> Vec<String> {
+            match is_pushed {
+                true => vec![digest.to_string()],
+                false => known.keys(digest).cloned().collect(),
             }
         };
-        let done = named.iter();
-        let done = done.filter_map(|key| Some((key.clone(), *tombstones.get(key)?)));
-        plan.done.extend(done);
-        let pushed = PushedContent::read_links(client, output)?;
-        let targets: BTreeSet<String> = plan.releases.iter().map(|it| it.name.clone()).collect();
-        for key in named {
-            let digest = BytesKey::parse_key(&key).map(|key| key.digest().to_string());
-            let digest = digest.unwrap_or_default();
-            let repositories = pushed.repositories(&digest);
-            let others = users.0.remove(&key).unwrap_or_default();
-            let mut others: BTreeSet<String> = others.difference(&targets).cloned().collect();
-            let homes = repositories.iter();
-            others.extend(homes.map(|name| format!("the repository {name}")));
-            if !others.is_empty() && !everywhere {
-                plan.kept.insert(key, others);
-                continue;
+        for digest in &targets {
+            if let Some(since) = known.erased_at.get(digest)
+                && !(is_pushed && known.is_stored(*digest))
+            {
+                let names = names(*digest).into_iter();
+                plan.done.extend(names.map(|name| (name, *since)));
             }
-            if !others.is_empty() {
-                plan.broken.insert(key.clone(), others);
+        }
+        let mut losing: BTreeSet<String> = plan.releases.iter().map(|it| it.name.clone()).collect();
+        loop {
+            let others = |digest: &Digest| known.others(*digest, &losing, (&targets, &homes));
+            let in_use = targets.iter().map(|digest| (*digest, others(digest)));
+            let in_use = in_use.filter(|(_, users)| !users.is_empty());
+            let in_use: BTreeMap<Digest, BTreeSet<String>> = in_use.collect();
+            let by_name = in_use.iter().flat_map(|(digest, users)| {
+                let names = names(*digest).into_iter();
+                names.map(|name| (name, users.clone()))
+            });
+            if everywhere {
+                plan.broken = by_name.collect();
+                break;
             }
-            if !repositories.is_empty() {
+            if in_use.is_empty() {
+                break;
+            }
+            plan.kept.extend(by_name);
+            // Content that only these refer to is in use now as well.
+            targets.retain(|digest| !in_use.contains_key(digest));
+        }
+        // The rest of a manifest that was named and stays is not erased either.
+        if !plan.named.is_subset(&targets) {
+            targets.clear();
+        }
+        for digest in targets {
+            plan.erased.extend(known.keys(digest).cloned());
+            let repositories = known.pushed.repositories(digest);
+            if known.pushed.is_manifest(digest) {
+                plan.manifests.insert(digest);
+            }
+            if is_pushed || !repositories.is_empty() {
                 plan.contents.insert(digest, repositories);
             }
-            plan.erased.insert(key);
         }
-        plan.keep_documentation(&users, targets);
+        // The registry keeps the documentation of the versions that lose theirs, if a version with other archives has it as
+        // well.
+        losing.extend(plan.broken.values().flatten().cloned());
+        for (key, names) in &known.users {
+            let others: BTreeSet<String> = names.difference(&losing).cloned().collect();
+            let is_shared = !others.is_empty() && !names.is_disjoint(&losing);
+            if is_shared && documentation_digest(key).is_some() && !plan.erased.contains(key) {
+                plan.kept_documentation.insert(key.clone(), others);
+            }
+        }
         Ok(plan)
     }
 
-    /// Notes the documentation of the versions that lose theirs, if a version with other archives has it as well: the registry
-    /// keeps it there.
-    fn keep_documentation(&mut self, users: &Users, mut losing: BTreeSet<String>) {
-        losing.extend(self.broken.values().flatten().cloned());
-        for (key, names) in &users.0 {
-            let others: BTreeSet<String> = names.difference(&losing).cloned().collect();
-            let is_shared = !others.is_empty() && !names.is_disjoint(&losing);
-            if is_shared && documentation_digest(key).is_some() && !self.erased.contains(key) {
-                self.kept_documentation.insert(key.clone(), others);
+    /// Returns the digests that an erasure is about, and the repositories that lose them.
+    fn targets(
+        &mut self,
+        client: &Client<'_>,
+        subject: &Subject<'_>,
+        known: &Known,
+    ) -> Result<(BTreeSet<Digest>, Repositories), Failure> {
+        let missing =
+            |what: &str| Failure::Missing(format!("there is no {what} at {}", client.url()));
+        let is_erased = |digest: &Digest| known.erased_at.contains_key(digest);
+        let (mut targets, mut homes) = (BTreeSet::new(), Repositories::new());
+        match subject {
+            Subject::Versions(_) => {
+                let archives = self.releases.iter().flat_map(|it| &it.archives);
+                targets.extend(archives.filter_map(|key| digest_of(key)));
+            }
+            Subject::Archives(digests) => {
+                for digest in digests.iter().copied().map(Digest::Sha256) {
+                    if !known.archives.contains_key(&digest) {
+                        return Err(missing(&format!("archive {digest}")));
+                    }
+                    targets.insert(digest);
+                }
+            }
+            Subject::Manifests(specs) => {
+                for spec in *specs {
+                    // An erased one was erased after everything that it referred to.
+                    let manifest = known.pushed.manifest(spec, is_erased);
+                    let manifest = manifest.ok_or_else(|| missing(&format!("manifest {spec}")))?;
+                    let repository = spec.repository.to_string();
+                    known
+                        .pushed
+                        .add_references(&repository, manifest, &mut targets);
+                    targets.insert(manifest);
+                    self.named.insert(manifest);
+                    homes.insert(repository);
+                }
+            }
+            Subject::Blobs(digests) => {
+                for digest in digests.iter().copied() {
+                    if !known.is_stored(digest) && !is_erased(&digest) {
+                        return Err(missing(&format!("blob {digest}")));
+                    }
+                    targets.insert(digest);
+                    homes.extend(known.pushed.repositories(digest));
+                }
             }
         }
-    }
-
-    /// Returns the plan without the rest of a manifest that was named and stays.
-    fn with_named(mut self) -> Self {
-        let keeps_named = self
-            .named
-            .iter()
-            .any(|digest| self.kept.contains_key(digest));
-        if keeps_named {
-            self.erased.clear();
-            self.contents.clear();
-        }
-        self
+        Ok((targets, homes))
     }
 
     /// Returns whether something stays, because others have it as well.
@@ -180,89 +282,17 @@ impl Plan {
         self.done.contains_key(name)
     }
 
-    /// Returns whether everything was erased before.
-    pub(super) fn is_all_done(&self) -> bool {
-        let releases = self.releases.iter().map(|it| &it.name);
-        let mut all = releases.chain(&self.erased).chain(self.contents.keys());
-        all.all(|name| self.is_done(name))
-    }
-
-    /// Reads pushed content, and decides which parts of it are erased.
-    fn read_contents(
-        &mut self,
-        client: &Client<'_>,
-        subject: &Subject<'_>,
-        users: &Users,
-        everywhere: bool,
-        output: &Output,
-    ) -> Result<(), Failure> {
-        let pushed = PushedContent::read(client, output)?;
-        let (stored, _) = all_archives(client, output)?;
-        let keys: Vec<BytesKey> = stored
-            .keys()
-            .filter_map(|key| BytesKey::parse_key(key))
-            .collect();
-        let tombstones: BTreeMap<String, UnixTime> = tombstones(client, output)?
-            .into_iter()
-            .filter_map(|(key, since)| {
-                Some((BytesKey::parse_key(&key)?.digest().to_string(), since))
-            })
-            .collect();
-        let is_stored = |digest: &str| {
-            !pushed.repositories(digest).is_empty()
-                || keys.iter().any(|key| key.digest().to_string() == digest)
-        };
-        let is_erased = |digest: &str| tombstones.contains_key(digest);
-        let (mut targets, homes) = targets_of(client, subject, &pushed, (&is_stored, &is_erased))?;
-        let done = targets.iter().filter(|digest| !is_stored(digest));
-        self.done = done
-            .filter_map(|digest| Some((digest.clone(), *tombstones.get(digest)?)))
-            .collect();
-        if let Subject::Manifests(specs) = subject {
-            self.named = specs
-                .iter()
-                .filter_map(|spec| pushed.manifest(spec))
-                .collect();
-        }
-        loop {
-            let in_use = |digest: &String| {
-                let users = others(digest, (&targets, &homes), &pushed, users);
-                (!users.is_empty()).then(|| (digest.clone(), users))
-            };
-            let in_use: BTreeMap<_, _> = targets.iter().filter_map(in_use).collect();
-            if everywhere {
-                self.broken = in_use;
-                break;
-            }
-            if in_use.is_empty() {
-                break;
-            }
-            // Content that only these refer to is in use now as well.
-            targets.retain(|digest| !in_use.contains_key(digest));
-            self.kept.extend(in_use);
-        }
-        for digest in targets {
-            let of_digest = keys.iter().filter(|key| {
-                matches!(key, BytesKey::Archive(_)) && key.digest().to_string() == digest
-            });
-            self.erased.extend(of_digest.map(ToString::to_string));
-            let repositories = pushed.repositories(&digest);
-            if pushed.is_manifest(&digest) {
-                self.manifests.insert(digest.clone());
-            }
-            self.contents.insert(digest, repositories);
-        }
-        Ok(())
-    }
-
     /// Returns everything for programs.
-    pub(super) fn report(&self, status: &str, uploads_end: Option<String>) -> Value {
+    pub(super) fn report(&self, status: &str, answers: &[ErasureAnswer]) -> Value {
         let releases: Vec<&String> = self.releases.iter().map(|it| &it.name).collect();
         let kept = self.kept.iter().chain(&self.kept_documentation);
         let kept: BTreeMap<_, _> = kept.collect();
         let done = self.done.iter();
         let done: BTreeMap<&String, String> =
             done.map(|(name, time)| (name, time.to_string())).collect();
+        let uploads_end = answers.iter().filter_map(|it| it.uploads_end).max();
+        let left = answers.iter().flat_map(|it| &it.left_in_fallback);
+        let left: BTreeSet<&String> = left.collect();
         json!({
             "status": status,
             "releases": releases,
@@ -271,71 +301,96 @@ impl Plan {
             "broken": self.broken,
             "contents": self.contents,
             "already_erased": done,
-            "uploads_end": uploads_end,
+            "uploads_end": uploads_end.map(|it| it.to_string()),
+            "left_in_fallback": left,
         })
     }
 
     /// Orders pushed content: manifests are erased after everything that they refer to, so that the same command continues an
     /// interrupted erasure.
-    pub(super) fn rank(&self, digest: &str) -> (bool, bool) {
+    pub(super) fn rank(&self, digest: &Digest) -> (bool, bool) {
         (self.manifests.contains(digest), self.named.contains(digest))
     }
 
-    /// Reads all releases, and keeps those to erase.
+    /// Returns everything that was erased before or stays, and the consequences for others, one line each.
+    pub(super) fn notes(&self, output: &Output) -> Vec<String> {
+        let done = self.done.iter();
+        let done = done.map(|(name, time)| format!("{name} was already erased at {time}"));
+        let mut lines: Vec<String> = done.collect();
+        lines.extend(self.kept_lines(output));
+        lines.extend(self.broken.iter().map(|(key, users)| {
+            match documentation_digest(key).is_some() {
+                true => format!(
+                    "the documentation of {} is removed, because it is {key}: add it again without the secret (terrace docs add)",
+                    listed(users)
+                ),
+                false => format!(
+                    "{} cannot be installed or pulled without {key}: erase this as well",
+                    listed(users)
+                ),
+            }
+        }));
+        lines
+    }
+
+    /// Returns everything that stays, one line each, with the command that erases what a repeated command would not know:
+    /// documentation, and a layer once its manifest is erased.
+    fn kept_lines(&self, output: &Output) -> Vec<String> {
+        let erase = |option: &str| {
+            output.command(format_args!(
+                "admin erase {option} --everywhere --reason REASON"
+            ))
+        };
+        let kept = self.kept.iter().map(|(key, users)| {
+            let later = match key.contains('/') {
+                true => String::new(),
+                false => format!("; later, `{}` does it", erase(&format!("--blob {key}"))),
+            };
+            format!(
+                "{key} stays, because {} also has it: with --everywhere it is erased there as well{later}",
+                listed(users)
+            )
+        });
+        let documentation = self.kept_documentation.iter().map(|(key, users)| {
+            let digest = documentation_digest(key).map(|it| it.to_string());
+            format!(
+                "{key} stays, because it is also the documentation of {}: to erase it there as well, run `{}`",
+                listed(users),
+                erase(&format!("--archive {}", digest.unwrap_or_default()))
+            )
+        });
+        kept.chain(documentation).collect()
+    }
+
+    /// Reads all releases and documentation, and keeps the releases to erase. Returns the users of archives.
     fn read_releases(
         &mut self,
         client: &Client<'_>,
         subject: &Subject<'_>,
-        users: &mut Users,
         output: &Output,
-    ) -> Result<(), Failure> {
-        let mut unknown = Vec::new();
-        let mut not_understood = |key: &String| {
-            unknown.push(format!(
-                "{key:?} is not a release that this version of terrace knows, and may refer to any archive: nothing is erased"
-            ));
-        };
-        let mut damaged = Vec::new();
-        each_fact_or(
-            client,
-            RELEASES,
-            output,
-            |fact| {
-                match self.read_release(&fact, subject, users) {
-                    Some(()) => {}
-                    None => damaged.push(fact.key),
+    ) -> Result<Users, Failure> {
+        let (mut users, mut damaged) = (Users::new(), Vec::new());
+        each_release(client, output, |fact| {
+            self.read_release(&fact, subject, &mut users)
+                .unwrap_or_else(|| damaged.push(fact.key));
+            Ok(())
+        })?;
+        not_understood(damaged)?;
+        for DocumentedArchive { key, archive } in documented(client)? {
+            let name = match FactKey::parse(&key) {
+                Some(FactKey::Documentation(package, version)) => {
+                    format!("{}@{version}", package.address())
                 }
-                Ok(())
-            },
-            &mut not_understood,
-        )?;
-        damaged.iter().for_each(not_understood);
-        if !unknown.is_empty() {
-            return Err(Failure::Refused(unknown));
+                _ => key,
+            };
+            users.entry(archive).or_default().insert(name);
         }
-        let mut unreadable = Vec::new();
-        each_documented(
-            client,
-            |documented| {
-                let name = documented.key.strip_prefix(DOCUMENTATION);
-                let name = name.and_then(name_of).unwrap_or(documented.key);
-                users.add(documented.archive, name);
-            },
-            |key| {
-                unreadable.push(format!(
-                    "{key:?} cannot be read, and may refer to any archive: nothing is erased"
-                ))
-            },
-        )?;
-        if !unreadable.is_empty() {
-            return Err(Failure::Refused(unreadable));
-        }
-        match (subject, self.releases.is_empty()) {
-            (Subject::Versions(spec), true) => Err(Failure::Missing(format!(
+        match subject {
+            Subject::Versions(spec) if self.releases.is_empty() => Err(Failure::Missing(format!(
                 "nothing is published as {spec} at {}",
                 client.url()
             ))),
-            _ => Ok(()),
+            _ => Ok(users),
         }
     }
 
@@ -352,23 +407,21 @@ impl Plan {
         };
         Restored::parse(&key, &fact.document).ok()?;
         let release = Release::from_document(fact.document.as_bytes()).ok()?;
+        let name = format!("{}@{version}", package.address());
         let archives: BTreeSet<String> = match &release {
             Release::Erased(tombstone) => {
                 let archives = tombstone.archives.iter().map(|it| it.0);
                 let archives = archives.filter(|it| it.kind != ArchiveKind::Documentation);
                 archives.map(|it| it.to_string()).collect()
             }
-            _ => release
-                .stored()
-                .iter()
-                .map(|it| it.key.to_string())
-                .collect(),
-        };
-        let name = format!("{}@{version}", package.address());
-        if release.erased().is_none() {
-            for archive in &archives {
-                users.add(archive.clone(), name.clone());
+            release => {
+                let stored = release.stored();
+                stored.iter().map(|it| it.key.to_string()).collect()
             }
+        };
+        for archive in &archives {
+            let users = users.entry(archive.clone()).or_default();
+            users.extend(release.erased().is_none().then(|| name.clone()));
         }
         if let Subject::Versions(spec) = subject
             && spec.package == *package
@@ -388,30 +441,6 @@ impl Plan {
     }
 }
 
-impl Users {
-    fn add(&mut self, archive: String, name: String) {
-        self.0.entry(archive).or_default().insert(name);
-    }
-}
-
-/// Returns the keys of the archives with these digests, among the known ones.
-fn keys_of(digests: &[Sha256], known: &[&String]) -> Result<BTreeSet<String>, Failure> {
-    let mut keys = BTreeSet::new();
-    for digest in digests {
-        let prefix = format!("{ARCHIVES}{digest}.");
-        let mut found = known
-            .iter()
-            .filter(|key| key.starts_with(&prefix))
-            .peekable();
-        if found.peek().is_none() {
-            let message = format!("the registry has no archive with the SHA-256 {digest}");
-            return Err(Failure::Missing(message));
-        }
-        keys.extend(found.map(|key| (*key).clone()));
-    }
-    Ok(keys)
-}
-
 /// Returns the digest in the key of an archive of documentation; `None` for other archives.
 fn documentation_digest(key: &str) -> Option<Sha256> {
     match BytesKey::parse_key(key)? {
@@ -421,76 +450,6 @@ fn documentation_digest(key: &str) -> Option<Sha256> {
         }) => Some(digest),
         _ => None,
     }
-}
-
-/// Returns the name of a version from its key.
-fn name_of(key: &str) -> Option<String> {
-    let (package, version) = key.rsplit_once('/')?;
-    let package = Package::parse_key(package)?;
-    Some(format!("{}@{version}", package.address()))
-}
-
-/// Returns the digests that an erasure is about, and the repositories of the manifests that it names.
-fn targets_of(
-    client: &Client<'_>,
-    subject: &Subject<'_>,
-    pushed: &PushedContent,
-    (is_stored, is_erased): (impl Fn(&str) -> bool, impl Fn(&str) -> bool),
-) -> Result<(Digests, Option<Repositories>), Failure> {
-    let missing = |what: String| Failure::Missing(format!("{what} at {}", client.url()));
-    let mut targets = Digests::new();
-    match subject {
-        Subject::Manifests(specs) => {
-            let mut homes = Repositories::new();
-            for spec in *specs {
-                // An erased one was erased after everything that it referred to.
-                let erased = || pushed.removed_manifest(spec).filter(|it| is_erased(it));
-                let manifest = pushed.manifest(spec).or_else(erased);
-                let manifest =
-                    manifest.ok_or_else(|| missing(format!("there is no manifest {spec}")))?;
-                let repository = spec.repository.to_string();
-                pushed.add_references(&repository, &manifest, &mut targets);
-                targets.insert(manifest);
-                homes.insert(repository);
-            }
-            Ok((targets, Some(homes)))
-        }
-        Subject::Blobs(digests) => {
-            for digest in *digests {
-                let digest = digest.to_string();
-                if !is_stored(&digest) && !is_erased(&digest) {
-                    return Err(missing(format!("there is no blob {digest}")));
-                }
-                targets.insert(digest);
-            }
-            Ok((targets, None))
-        }
-        Subject::Versions(_) | Subject::Archives(_) => Ok((targets, None)),
-    }
-}
-
-/// Returns everything that has a digest, apart from the erased content and its repositories.
-fn others(
-    digest: &str,
-    (targets, homes): (&Digests, &Option<Repositories>),
-    pushed: &PushedContent,
-    users: &Users,
-) -> BTreeSet<String> {
-    let mut others = pushed.referring(digest, targets);
-    if let Some(homes) = homes {
-        let repositories = pushed.repositories(digest);
-        // A repository that has content without a manifest that refers to it, as after an erasure of the manifest, does not
-        // use it.
-        let elsewhere = repositories
-            .difference(homes)
-            .filter(|name| pushed.uses(name, digest));
-        others.extend(elsewhere.map(|name| format!("the repository {name}")));
-    }
-    let releases = users.0.iter().filter(|(key, _)| {
-        BytesKey::parse_key(key).is_some_and(|key| key.digest().to_string() == digest)
-    });
-    others.extend(releases.flat_map(|(_, names)| names.clone()));
-    others
 }
 
 fn listed(names: &BTreeSet<String>) -> String {

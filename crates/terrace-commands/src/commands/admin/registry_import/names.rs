@@ -4,12 +4,11 @@
 //! registry, which some registries have as well
 //! (<https://developer.hashicorp.com/terraform/registry/api-docs>).
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde::Deserialize;
-use terrace_core::limits;
-use terrace_core::model::address::{ModuleAddress, ProviderAddress};
+use terrace_core::model::package::Package;
 use terrace_core::upstream::origin::{ORIGIN_VERSIONS_BYTES, Service};
 
 use super::Origin;
@@ -20,24 +19,24 @@ use crate::output::Output;
 /// The number of entries that one page of a list is asked for.
 const PAGE: u64 = 100;
 
-/// The maximum number of pages of a list.
-const PAGES: u32 = 1000;
+/// The maximum number of entries of a list.
+const MOST: u64 = 100_000;
 
 /// The names of everything to import.
 #[derive(Default)]
 pub(super) struct Names {
-    pub(super) providers: BTreeSet<ProviderAddress>,
-    pub(super) modules: BTreeSet<ModuleAddress>,
+    /// The packages by their addresses: providers, then modules.
+    pub(super) packages: BTreeMap<(bool, String), Package>,
     /// The lists that the origin does not have, and the failure of each.
     pub(super) failures: Vec<(String, Failure)>,
 }
 
-/// A kind of packages, and its words in messages.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Provider,
-    Module,
-}
+/// A kind of packages: its word in messages, and how the user names such packages.
+type Kind = (&'static str, &'static str);
+
+const PROVIDERS: Kind = ("providers", "--provider NAMESPACE/TYPE");
+
+const MODULES: Kind = ("modules", "--module NAMESPACE/NAME/SYSTEM");
 
 /// A page of a list.
 #[derive(Deserialize)]
@@ -63,21 +62,31 @@ struct Item {
     provider: Option<String>,
 }
 
-impl Kind {
-    fn noun(self) -> &'static str {
-        match self {
-            Self::Provider => "providers",
-            Self::Module => "modules",
-        }
+impl Item {
+    /// Returns the package; `None` if its address is not valid here.
+    fn package(&self, kind: Kind) -> Option<Package> {
+        let Self {
+            namespace, name, ..
+        } = self;
+        let text = match &self.provider {
+            Some(system) if kind == MODULES => format!("{namespace}/{name}/{system}"),
+            _ => format!("{namespace}/{name}"),
+        };
+        hosted(&text)
     }
+}
 
-    fn advice(self) -> &'static str {
-        match self {
-            Self::Provider => "name them with --provider NAMESPACE/TYPE, or in a file with --list",
-            Self::Module => {
-                "name them with --module NAMESPACE/NAME/SYSTEM, or in a file with --list"
-            }
-        }
+/// Parses the address of a provider or module without a hostname.
+fn hosted(text: &str) -> Option<Package> {
+    Package::parse_address(text).filter(|it| it.origin().is_none())
+}
+
+/// Returns whether a package of a kind is in a namespace.
+fn is_in(package: &Package, kind: Kind, namespace: &str) -> bool {
+    match package {
+        Package::Provider(it) => kind == PROVIDERS && it.namespace.as_str() == namespace,
+        Package::Module(it) => kind == MODULES && it.namespace.as_str() == namespace,
+        Package::Mirrored(_) => false,
     }
 }
 
@@ -88,79 +97,64 @@ impl Names {
         arguments: &RegistryImportArguments,
         output: &Output,
     ) -> Result<Self, Failure> {
-        let mut names = Self {
-            providers: arguments.providers.iter().cloned().collect(),
-            modules: arguments.modules.iter().cloned().collect(),
-            failures: Vec::new(),
-        };
+        let mut names = Self::default();
+        let providers = arguments.providers.iter().cloned().map(Package::Provider);
+        let modules = arguments.modules.iter().cloned().map(Package::Module);
+        names.extend(providers.chain(modules));
         if let Some(path) = &arguments.list {
             names.read(path)?;
         }
-        let is_all = names.is_empty() && arguments.namespaces.is_empty();
+        let is_all = names.packages.is_empty() && arguments.namespaces.is_empty();
         let modules = origin.modules.as_ref().map(|modules| &modules.service);
-        for (kind, service) in [
-            (Kind::Provider, origin.providers.as_ref()),
-            (Kind::Module, modules),
-        ] {
+        for (kind, service) in [(PROVIDERS, origin.providers.as_ref()), (MODULES, modules)] {
             let Some(service) = service else {
                 continue;
             };
-            let namespaces = arguments.namespaces.iter();
-            let namespaces = namespaces.map(|it| Some(it.as_str()));
+            let namespaces = arguments.namespaces.iter().map(|it| it.as_str());
             // A user who names some modules of a namespace needs no list of its modules.
-            let namespaces = namespaces.filter(|it| !names.names_some(kind, *it));
-            let mut lists: Vec<Option<&str>> = namespaces.collect();
-            if is_all {
-                lists.push(None);
-            }
+            let namespaces = namespaces.filter(|it| !names.has_some(kind, it));
+            let mut lists: Vec<Option<&str>> = namespaces.map(Some).collect();
+            lists.extend(is_all.then_some(None));
             for namespace in lists {
                 names.list(origin, (kind, service), namespace, output)?;
             }
         }
         // A list that has failed may have had the packages of any namespace.
         if names.failures.is_empty() {
-            for namespace in &arguments.namespaces {
-                names.check_found(origin, namespace.as_str());
-            }
-        }
-        if names.is_empty() && names.failures.is_empty() {
+            let mut empty = arguments.namespaces.clone();
+            empty.retain(|it| {
+                ![PROVIDERS, MODULES]
+                    .iter()
+                    .any(|kind| names.has_some(*kind, it.as_str()))
+            });
             let url = &origin.url;
+            let failures = empty.into_iter().map(|namespace| {
+                let reason = format!(
+                    "{url} has no such namespace: {namespace} has neither providers nor modules that it lists for this token"
+                );
+                (namespace.to_string(), Failure::refused(reason))
+            });
+            names.failures.extend(failures);
+        }
+        if names.packages.is_empty() && names.failures.is_empty() {
             return Err(Failure::refused(format!(
-                "{url} lists nothing to import: {}, and {}",
-                Kind::Provider.advice(),
-                Kind::Module.advice()
+                "{} lists nothing to import: name the packages with {} and {}, or in a file with --list",
+                origin.url, PROVIDERS.1, MODULES.1
             )));
         }
         Ok(names)
     }
 
-    fn is_empty(&self) -> bool {
-        self.providers.is_empty() && self.modules.is_empty()
+    fn extend(&mut self, packages: impl IntoIterator<Item = Package>) {
+        let key = |it: &Package| (matches!(it, Package::Module(_)), it.address());
+        let packages = packages.into_iter();
+        self.packages.extend(packages.map(|it| (key(&it), it)));
     }
 
-    /// Returns whether the user names packages of a kind in a namespace.
-    fn names_some(&self, kind: Kind, namespace: Option<&str>) -> bool {
-        let is_in = |of: &str| namespace == Some(of);
-        match kind {
-            Kind::Provider => self.providers.iter().any(|it| is_in(it.namespace.as_str())),
-            Kind::Module => self.modules.iter().any(|it| is_in(it.namespace.as_str())),
-        }
-    }
-
-    /// Reports a namespace in which the origin lists nothing.
-    fn check_found(&mut self, origin: &Origin<'_>, namespace: &str) {
-        let is_found = [Kind::Provider, Kind::Module]
-            .iter()
-            .any(|kind| self.names_some(*kind, Some(namespace)));
-        if is_found {
-            return;
-        }
-        let url = &origin.url;
-        let reason = format!(
-            "{url} has no such namespace: {namespace} has neither providers nor modules that it lists for this token"
-        );
-        self.failures
-            .push((namespace.to_owned(), Failure::refused(reason)));
+    /// Returns whether there are packages of a kind in a namespace.
+    fn has_some(&self, kind: Kind, namespace: &str) -> bool {
+        let mut packages = self.packages.values();
+        packages.any(|it| is_in(it, kind, namespace))
     }
 
     /// Reads a file: an address on each line. Empty lines, and what follows `#`, are ignored.
@@ -168,28 +162,20 @@ impl Names {
         let place = path.display();
         let text = std::fs::read_to_string(path);
         let text = text.map_err(|error| Failure::refused(format!("{place}: {error}")))?;
-        let mut reasons = Vec::new();
         for (number, line) in text.lines().enumerate() {
             let name = line.split('#').next().unwrap_or_default().trim();
             if name.is_empty() {
                 continue;
             }
-            match (name.parse(), name.parse()) {
-                (Ok(provider), _) => self.providers.extend([provider]),
-                (_, Ok(module)) => self.modules.extend([module]),
-                _ => reasons.push(format!(
+            let package = hosted(name).ok_or_else(|| {
+                Failure::refused(format!(
                     "{place}, line {}: {name:?} is neither NAMESPACE/TYPE, a provider, nor NAMESPACE/NAME/SYSTEM, a module",
                     number + 1
-                )),
-            }
+                ))
+            })?;
+            self.extend([package]);
         }
-        match reasons.is_empty() {
-            true => Ok(()),
-            false => {
-                reasons.truncate(limits::REASONS);
-                Err(Failure::Refused(reasons))
-            }
-        }
+        Ok(())
     }
 
     /// Adds everything that a list of the origin names.
@@ -200,58 +186,41 @@ impl Names {
         namespace: Option<&str>,
         output: &Output,
     ) -> Result<(), Failure> {
+        let (noun, option) = kind;
         let mut offset = 0;
-        for _ in 0..PAGES {
+        let reason = loop {
             let Some(page) = page(origin, service, namespace, offset)? else {
                 // An origin that lists packages of this kind has none of them in the namespace.
                 if namespace.is_some() && matches!(page(origin, service, None, 0), Ok(Some(_))) {
                     return Ok(());
                 }
-                let (noun, url) = (kind.noun(), &origin.url);
-                let what = match namespace {
-                    Some(namespace) => format!("{noun} of {namespace}"),
-                    None => format!("the {noun}"),
-                };
-                let reason = format!("{url} has no list of its {noun}: {}", kind.advice());
-                self.failures.push((what, Failure::refused(reason)));
-                return Ok(());
+                break "has no list of its";
             };
             for item in &page.modules {
-                self.add(kind, item, output);
+                match item.package(kind) {
+                    Some(package) => self.extend([package]),
+                    None => output.warning(&format!(
+                        "skipped: the origin lists {:?} of {:?}, whose address is not valid here",
+                        item.name, item.namespace
+                    )),
+                }
             }
             match page.meta.next_offset {
+                _ if offset > MOST => break "has too long a list of its",
                 Some(next) if next > offset && !page.modules.is_empty() => offset = next,
                 _ => return Ok(()),
             }
-        }
-        let (noun, url) = (kind.noun(), &origin.url);
+        };
+        let what = match namespace {
+            Some(namespace) => format!("{noun} of {namespace}"),
+            None => format!("the {noun}"),
+        };
         let reason = format!(
-            "{url} lists {noun} on more than {PAGES} pages, of which the rest was not read: {}",
-            kind.advice()
+            "{} {reason} {noun}: name them with {option}, or in a file with --list",
+            origin.url
         );
-        self.failures
-            .push((format!("the {noun}"), Failure::refused(reason)));
+        self.failures.push((what, Failure::refused(reason)));
         Ok(())
-    }
-
-    fn add(&mut self, kind: Kind, item: &Item, output: &Output) {
-        let Item {
-            namespace, name, ..
-        } = item;
-        let system = item.provider.as_deref().unwrap_or_default();
-        let text = match kind {
-            Kind::Provider => format!("{namespace}/{name}"),
-            Kind::Module => format!("{namespace}/{name}/{system}"),
-        };
-        let added = match kind {
-            Kind::Provider => text.parse().map(|it| self.providers.extend([it])),
-            Kind::Module => ModuleAddress::parse_hosted(&text).map(|it| self.modules.extend([it])),
-        };
-        if let Err(error) = added {
-            output.warning(&format!(
-                "skipped: the origin lists {text:?}, whose address is not valid here: {error}"
-            ));
-        }
     }
 }
 

@@ -1,16 +1,23 @@
 //! The dry run: a table of what would be imported.
 
-use std::collections::BTreeSet;
-
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::json;
 use terrace_core::model::package::Package;
 use terrace_core::model::version::Version;
 
 use super::{Found, Origin};
 use crate::commands::report::{Report, object};
 use crate::error::Failure;
-use crate::output::{Column, Output, Screen, Table, plural};
+use crate::output::{Column, Output, Screen, Table, plural, shown};
 use crate::registry::client::Client;
+
+/// A version that would be imported.
+#[derive(Serialize)]
+struct Listed<'a> {
+    version: &'a Version,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    is_published: Option<bool>,
+}
 
 /// Prints the packages that would be imported, and those that the registry has already if one is given. Nothing is
 /// downloaded.
@@ -31,39 +38,38 @@ pub(super) fn show(
     let (mut documents, mut lines) = (Vec::new(), Vec::new());
     let (mut total, mut new) = (0, 0);
     for (package, versions) in found {
-        let versions: Vec<&Version> = versions.iter().map(|it| &it.version).collect();
+        let (address, kind) = (package.address(), kind(package));
+        let versions = versions.iter().map(|it| &it.version);
         let known = client.map(|client| client.known_versions(package));
-        let is_new = |version: &&&Version| known.as_ref().is_some_and(|it| !it.contains(**version));
-        let missing = versions.iter().filter(is_new).count();
-        total += versions.len();
+        let entries: Vec<Listed<'_>> = versions
+            .map(|version| Listed {
+                version,
+                is_published: known.as_ref().map(|it| it.contains(version)),
+            })
+            .collect();
+        let missing = entries.iter().filter(|it| it.is_published == Some(false));
+        let missing = missing.count();
+        total += entries.len();
         new += missing;
+        let newest = entries.last().map(|it| it.version);
         table.row([
-            package.address(),
-            kind(package).to_owned(),
-            versions.len().to_string(),
-            known
-                .as_ref()
-                .map_or_else(String::new, |_| missing.to_string()),
-            versions
-                .last()
-                .map_or_else(String::new, ToString::to_string),
+            address.clone(),
+            kind.to_owned(),
+            entries.len().to_string(),
+            shown(known.map(|_| missing)),
+            shown(newest),
         ]);
-        let (address, count) = (package.address(), plural(versions.len(), "version"));
-        lines.push(format!("{address}: {count} of a {}", kind(package)));
-        documents.push(document(package, &versions, known.as_ref()));
+        let count = plural(entries.len(), "version");
+        lines.push(format!("{address}: {count} of a {kind}"));
+        documents.push(json!({ "address": address, "kind": kind, "versions": entries }));
     }
+    let of = format!("{} of {}", plural(total, "version"), origin.url);
     let summary = match client {
         Some(client) => format!(
-            "{} of {} would be imported into {}, {new} of them new; nothing was downloaded or sent",
-            plural(total, "version"),
-            origin.url,
+            "{of} would be imported into {}, {new} of them new; nothing was downloaded or sent",
             client.url()
         ),
-        None => format!(
-            "{} of {} would be imported; nothing was downloaded or sent",
-            plural(total, "version"),
-            origin.url
-        ),
+        None => format!("{of} would be imported; nothing was downloaded or sent"),
     };
     lines.push(summary.clone());
     let document = json!({ "kind": "import", "from": origin.url, "packages": documents });
@@ -79,18 +85,6 @@ pub(super) fn show(
     document.insert("status".to_owned(), json!("dry_run"));
     output.report(screen, &document);
     Ok(())
-}
-
-fn document(package: &Package, versions: &[&Version], known: Option<&BTreeSet<Version>>) -> Value {
-    let version = |version: &&Version| {
-        let mut entry = object(json!({ "version": version.to_string() }));
-        if let Some(known) = known {
-            entry.insert("is_published".to_owned(), json!(known.contains(*version)));
-        }
-        Value::Object(entry)
-    };
-    let versions: Vec<Value> = versions.iter().map(version).collect();
-    json!({ "address": package.address(), "kind": kind(package), "versions": versions })
 }
 
 fn kind(package: &Package) -> &'static str {

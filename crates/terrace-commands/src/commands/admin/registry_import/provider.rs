@@ -12,10 +12,13 @@ use terrace_core::model::shasums::Shasums;
 use terrace_core::model::version::Version;
 use terrace_core::publish::ProviderPublication;
 use terrace_core::storage::release::{OfferedPackage, SigningKeyDocument};
-use terrace_core::upstream::origin::{OriginPackage, OriginVersion, OriginVersions};
+use terrace_core::upstream::origin::{
+    OriginPackage, OriginVersion, OriginVersions, Service, SignedDocuments,
+};
 
-use super::{Import, ImportError, Origin, Tried};
+use super::{Import, Origin, Tried};
 use crate::archive::Archive;
+use crate::commands::circuit_breaker::TryError;
 use crate::commands::report::Done;
 use crate::error::Failure;
 use crate::output::{Output, plural};
@@ -35,10 +38,9 @@ const COMMON_PLATFORMS: [&str; 5] = [
 /// The packages of a version.
 struct Packages {
     packages: Vec<OriginPackage>,
-    /// The text and signature that all of them share.
+    /// The text and its signature, which all of them share.
     shasums: Shasums,
-    signature: Vec<u8>,
-    key: SigningKeyDocument,
+    signed: SignedDocuments,
 }
 
 impl Origin<'_> {
@@ -48,9 +50,7 @@ impl Origin<'_> {
         address: &ProviderAddress,
         output: &Output,
     ) -> Result<Vec<OriginVersion>, Failure> {
-        let url = &self.url;
-        let missing = || Failure::refused(format!("{url} has no registry of providers"));
-        let service = self.providers.as_ref().ok_or_else(missing)?;
+        let (service, url) = (self.provider_service()?, &self.url);
         let fetch = OriginVersions::ask(service, &self.mirrored(address));
         let fetched = self.upstream.fetch(&fetch, &self.hostname)?;
         let list = OriginVersions::read(&fetch, &fetched).map_err(|error| failure(url, &error))?;
@@ -58,6 +58,11 @@ impl Origin<'_> {
             output.warning(&format!("{address}: skipped: {skipped}"));
         }
         Ok(list.versions)
+    }
+
+    fn provider_service(&self) -> Result<&Service, Failure> {
+        let missing = || Failure::refused(format!("{} has no registry of providers", self.url));
+        self.providers.as_ref().ok_or_else(missing)
     }
 
     fn mirrored(&self, address: &ProviderAddress) -> MirroredAddress {
@@ -73,9 +78,7 @@ impl Origin<'_> {
         (address, version): (&ProviderAddress, &Version),
         platforms: &[Platform],
     ) -> Result<Vec<(Platform, Option<OriginPackage>)>, Failure> {
-        let url = &self.url;
-        let missing = || Failure::refused(format!("{url} has no registry of providers"));
-        let service = self.providers.as_ref().ok_or_else(missing)?;
+        let service = self.provider_service()?;
         let address = self.mirrored(address);
         let asked = self
             .upstream
@@ -105,7 +108,7 @@ impl Import<'_> {
                 details: json!({ "kind": Kind::Provider.as_str(), "uploaded": [] }),
             });
         }
-        self.add_key(address, &packages.key)?;
+        self.add_key(address, &packages.signed.key)?;
         let of = self.origin.mirrored(address);
         let download =
             |package: &OriginPackage| self.origin.upstream.download_package(&of, package);
@@ -164,12 +167,9 @@ impl Import<'_> {
         asked.extend(self.origin.packages((address, version), &rest)?);
         let mut reasons = Vec::new();
         let mut packages = Vec::new();
-        let missing = |platform: &Platform| {
-            let mut usual = usual.iter();
-            usual.find(|offer| offer.platform == *platform)
-        };
         for (platform, package) in asked {
-            match (package, missing(&platform)) {
+            let listed = usual.iter().find(|offer| offer.platform == platform);
+            match (package, listed) {
                 (Some(package), _) if package.shasums != shasums => reasons.push(format!(
                     "{platform} has another SHA256SUMS file than other platforms, and a version is published with one. \
                      Mirror the provider instead, with `terrace mirror add`"
@@ -192,8 +192,7 @@ impl Import<'_> {
         Ok(Packages {
             packages,
             shasums,
-            signature: signed.signature,
-            key: signed.key,
+            signed,
         })
     }
 
@@ -202,10 +201,10 @@ impl Import<'_> {
         &self,
         of: (&ProviderAddress, &Version),
         packages: &Packages,
-    ) -> Result<bool, ImportError> {
+    ) -> Result<bool, TryError> {
         let package = Package::Provider(of.0.clone());
         let known = self.client.known_version(&package, of.1);
-        let Some(details) = known.map_err(ImportError::Registry)? else {
+        let Some(details) = known.map_err(TryError::Registry)? else {
             return Ok(false);
         };
         let is_stored = |package: &OriginPackage| {
@@ -223,22 +222,20 @@ impl Import<'_> {
         &mut self,
         address: &ProviderAddress,
         key: &SigningKeyDocument,
-    ) -> Result<(), ImportError> {
+    ) -> Result<(), TryError> {
         let namespace = &address.namespace;
-        let known = match self.keys.entry(namespace.clone()) {
-            std::collections::btree_map::Entry::Occupied(known) => known.into_mut(),
-            std::collections::btree_map::Entry::Vacant(place) => {
-                let keys = self.client.keys(namespace).map_err(ImportError::Registry)?;
-                let fingerprints = keys.keys.into_iter().map(|key| key.fingerprint);
-                place.insert(fingerprints.collect())
-            }
-        };
+        if !self.keys.contains_key(namespace) {
+            let keys = self.client.keys(namespace).map_err(TryError::Registry)?;
+            let fingerprints = keys.keys.into_iter().map(|key| key.fingerprint);
+            self.keys.insert(namespace.clone(), fingerprints.collect());
+        }
+        let known = self.keys.entry(namespace.clone()).or_default();
         if known.contains(&key.fingerprint) {
             return Ok(());
         }
         self.client
             .add_keys(namespace, &key.ascii_armor)
-            .map_err(ImportError::Registry)?;
+            .map_err(TryError::Registry)?;
         known.insert(key.fingerprint.clone());
         self.output.progress(&format!(
             "{} may sign the providers of {namespace} from now on: {} names it as the key of {address}",
@@ -268,7 +265,7 @@ impl Import<'_> {
         ProviderBody {
             protocols: protocols.iter().map(ToString::to_string).collect(),
             shasums: packages.shasums.as_str().to_owned(),
-            signature: STANDARD.encode(&packages.signature),
+            signature: STANDARD.encode(&packages.signed.signature),
             packages: bodies,
             source: None,
             commit: None,

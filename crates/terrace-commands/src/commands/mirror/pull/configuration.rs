@@ -2,14 +2,57 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Map, Value};
+use serde::Deserialize;
+use serde_json::Value;
 use terrace_core::model::name::Hostname;
 use terrace_core::upstream::origin::Constraints;
 use terrace_metadata::native_as_json;
 
 use super::selection::{ProviderSelection, Selections, VersionSelection};
 
-type Object = Map<String, Value>;
+#[derive(Deserialize)]
+struct Configuration {
+    #[serde(default)]
+    terraform: Blocks<Terraform>,
+}
+
+#[derive(Deserialize, Default)]
+struct Terraform {
+    #[serde(default)]
+    required_providers: Blocks<BTreeMap<String, Value>>,
+}
+
+/// The blocks of a type: a single one is an object, several are an array of objects.
+#[derive(Deserialize, Default)]
+#[serde(untagged)]
+enum Blocks<T> {
+    #[default]
+    None,
+    // Before the single one: serde also reads an object from a sequence.
+    Several(Vec<T>),
+    One(T),
+}
+
+/// An entry of `required_providers`: an object or, in old configurations, a version only.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Requirement {
+    Version(String),
+    Provider {
+        source: Option<String>,
+        version: Option<String>,
+    },
+}
+
+impl<T> Blocks<T> {
+    fn into_vec(self) -> Vec<T> {
+        match self {
+            Self::None => Vec::new(),
+            Self::One(block) => vec![block],
+            Self::Several(blocks) => blocks,
+        }
+    }
+}
 
 /// Reads the files of one module, each with its name. Selects the newest version of each provider that every
 /// constraint in them allows, as `init` does.
@@ -27,12 +70,24 @@ pub(crate) fn read(
             true => serde_json::from_str(text).map_err(|error| error.to_string()),
             false => native(text),
         };
-        for (local_name, value) in required(&root.map_err(about)?).map_err(about)? {
+        let root: Configuration = root
+            .and_then(|root| serde_json::from_value(root).map_err(|error| error.to_string()))
+            .map_err(about)?;
+        let terraform = root.terraform.into_vec().into_iter();
+        let required = terraform.flat_map(|it| it.required_providers.into_vec());
+        for (local_name, value) in required.flatten().filter(|(name, _)| name != "//") {
             let about = |reason: String| about(format!("{local_name}: {reason}"));
-            let (source, version) = requirement(value).map_err(about)?;
-            let source = whole(source.unwrap_or(local_name), default_host);
+            let (source, version) = match serde_json::from_value(value) {
+                Ok(Requirement::Version(version)) => (None, Some(version)),
+                Ok(Requirement::Provider { source, version }) => (source, version),
+                Err(_) => {
+                    let reason = "write it as { source = \"…\", version = \"…\" }";
+                    return Err(about(reason.to_owned()));
+                }
+            };
+            let source = whole(source.as_deref().unwrap_or(&local_name), default_host);
             let constraints: Option<Constraints> = version
-                .map(str::parse)
+                .map(|it| it.parse())
                 .transpose()
                 .map_err(|error| about(format!("{error}")))?;
             let known = sources.entry(source).or_default();
@@ -57,54 +112,6 @@ pub(crate) fn read(
 /// Reads the native syntax as JSON.
 pub(super) fn native(text: &str) -> Result<Value, String> {
     native_as_json(text).map_err(|(line, message)| format!("line {line}: {message}"))
-}
-
-/// Returns the members of every `terraform.required_providers`.
-fn required(root: &Value) -> Result<Vec<(&str, &Value)>, String> {
-    let mut found = Vec::new();
-    for body in bodies(root, "the file")? {
-        for terraform in nested(body, "terraform")? {
-            for required in nested(terraform, "required_providers")? {
-                let providers = required.iter().filter(|(name, _)| *name != "//");
-                found.extend(providers.map(|(name, value)| (name.as_str(), value)));
-            }
-        }
-    }
-    Ok(found)
-}
-
-/// Returns the blocks of this type.
-fn nested<'v>(body: &'v Object, name: &str) -> Result<Vec<&'v Object>, String> {
-    body.get(name)
-        .map_or(Ok(Vec::new()), |value| bodies(value, name))
-}
-
-/// Returns the bodies of a block type: a single block is an object, several are an array of objects.
-fn bodies<'v>(value: &'v Value, what: &str) -> Result<Vec<&'v Object>, String> {
-    let body = |value: &'v Value| {
-        let shape = || format!("{what} must be an object, or an array of objects");
-        value.as_object().ok_or_else(shape)
-    };
-    match value {
-        Value::Null => Ok(Vec::new()),
-        Value::Array(values) => values.iter().map(body).collect(),
-        value => Ok(vec![body(value)?]),
-    }
-}
-
-/// Returns the source and the version of an entry: an object or, in old configurations, a version only.
-fn requirement(value: &Value) -> Result<(Option<&str>, Option<&str>), String> {
-    let object = match value {
-        Value::String(version) => return Ok((None, Some(version))),
-        Value::Object(object) => object,
-        _ => return Err("write it as { source = \"…\", version = \"…\" }".to_owned()),
-    };
-    let member = |name: &str| match object.get(name) {
-        None | Some(Value::Null) => Ok(None),
-        Some(Value::String(text)) => Ok(Some(text.as_str())),
-        Some(_) => Err(format!("{name} must be a text in quotes")),
-    };
-    Ok((member("source")?, member("version")?))
 }
 
 /// Returns the source with all three parts. A source without a namespace belongs to HashiCorp's.
@@ -204,19 +211,15 @@ mod tests {
         for (name, text, message) in [
             (tf, "terraform {".to_owned(), "main.tf: line 1"),
             (tf, native("a = []"), "source"),
-            (tf, native("a = { source = [] }"), "source must be"),
+            (tf, native("a = { source = [] }"), "a: write it as"),
             (tf, native("a = { source = var.x }"), "${var.x}"),
             (tf, native("a = { version = \"x\" }"), "not a number"),
             (tf, native("a = { source = \"../b\" }"), "namespace"),
             (tf_json, "{".to_owned(), "main.tf.json"),
-            (tf_json, "1".to_owned(), "an object"),
-            (
-                tf_json,
-                "{\"terraform\": 1}".to_owned(),
-                "terraform must be",
-            ),
+            (tf_json, "1".to_owned(), "main.tf.json"),
+            (tf_json, "{\"terraform\": 1}".to_owned(), "main.tf.json"),
             (tf_json, json("\"a\": 1"), "source"),
-            (tf_json, json("\"a\": {\"source\": 1}"), "source must be"),
+            (tf_json, json("\"a\": {\"source\": 1}"), "a: write it as"),
         ] {
             let error = read_one(name, &text).unwrap_err();
             assert!(error.contains(message), "{text:?}: {error}");

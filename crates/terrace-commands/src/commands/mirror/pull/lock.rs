@@ -1,7 +1,9 @@
 //! `.terraform.lock.hcl`: exact versions, and the hashes of the packages that may be installed. The hashes of a lock file from
 //! a registry are the `zh:` of all zips; that of a network mirror has the `zh:` of one, and the `h1:` of each locked platform.
 
-use serde_json::Value;
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
 use terrace_core::model::package_hash::PackageHash;
 use terrace_core::model::version::Version;
 use terrace_core::upstream::origin::Constraints;
@@ -9,46 +11,47 @@ use terrace_core::upstream::origin::Constraints;
 use super::configuration::native;
 use super::selection::{LockedHashes, ProviderSelection, Selections, VersionSelection};
 
+#[derive(Deserialize)]
+struct LockFile {
+    #[serde(default)]
+    provider: BTreeMap<String, Locked>,
+}
+
+#[derive(Deserialize)]
+struct Locked {
+    version: Option<Version>,
+    #[serde(default)]
+    hashes: Vec<String>,
+}
+
 /// Reads a lock file, which may lock nothing. If it has `zh:` hashes, which are those of zips, only packages with one of its
 /// hashes are accepted, of either scheme. `h1:` hashes alone are often for one platform only, so they restrict nothing.
 ///
 /// # Errors
 /// The first error in the file.
 pub(crate) fn read(text: &str) -> Result<Selections, String> {
-    let root = native(text)?;
+    let file: LockFile =
+        serde_json::from_value(native(text)?).map_err(|error| error.to_string())?;
     let mut found = Selections::default();
-    for (source, body) in root
-        .get("provider")
-        .and_then(Value::as_object)
-        .into_iter()
-        .flatten()
-    {
-        read_provider(source, body, &mut found)?;
+    for (source, Locked { version, hashes }) in file.provider {
+        let version = version.ok_or_else(|| format!("{source}: it has no version"))?;
+        let mut lock = LockedHashes::default();
+        for text in hashes {
+            match text.parse() {
+                Ok(PackageHash::Zh(digest)) => lock.zips.push(digest),
+                Ok(hash @ PackageHash::H1(_)) => lock.contents.push(hash),
+                // Unknown schemes are ignored, as clients do.
+                Err(_) => {}
+            }
+        }
+        found.add(&source, |address| ProviderSelection {
+            address,
+            versions: VersionSelection::All(Constraints::exactly(&version)),
+            platforms: Vec::new(),
+            lock: Some(lock),
+        })?;
     }
     Ok(found)
-}
-
-fn read_provider(source: &str, body: &Value, found: &mut Selections) -> Result<(), String> {
-    let about = |reason: String| format!("{source}: {reason}");
-    let version = body.get("version").and_then(Value::as_str);
-    let version = version.ok_or_else(|| about("it has no version".to_owned()))?;
-    let version: Version = version.parse().map_err(|error| about(format!("{error}")))?;
-    let mut lock = LockedHashes::default();
-    let hashes = body.get("hashes").and_then(Value::as_array);
-    for text in hashes.into_iter().flatten().filter_map(Value::as_str) {
-        match text.parse() {
-            Ok(PackageHash::Zh(digest)) => lock.zips.push(digest),
-            Ok(hash @ PackageHash::H1(_)) => lock.contents.push(hash),
-            // Unknown schemes are ignored, as clients do.
-            Err(_) => {}
-        }
-    }
-    found.add(source, |address| ProviderSelection {
-        address,
-        versions: VersionSelection::All(Constraints::exactly(&version)),
-        platforms: Vec::new(),
-        lock: Some(lock),
-    })
 }
 
 #[cfg(test)]

@@ -5,7 +5,8 @@ use terrace_core::model::name::Hostname;
 use terrace_core::upstream::origin::Constraints;
 use terrace_metadata::{ModuleSource, SourceFile, module_calls};
 
-use super::selection::{ModuleSelection, Selections, SkippedSource, VersionSelection};
+use super::selection::{ModuleSelection, Selections, VersionSelection};
+use crate::commands::report::Skipped;
 use crate::source::local_paths::local;
 
 /// The reason why a call is not mirrored.
@@ -80,8 +81,8 @@ pub(super) fn of_calls(calls: &[ModuleSource], default_host: &Hostname) -> Selec
             Ok(Called::Elsewhere) => ELSEWHERE.to_owned(),
             Err(reason) => reason,
         };
-        found.skipped.push(SkippedSource {
-            source: named(call),
+        found.skipped.push(Skipped {
+            path: named(call),
             reason,
         });
     }

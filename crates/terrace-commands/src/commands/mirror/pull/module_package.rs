@@ -12,8 +12,7 @@ use crate::archive::pack::below;
 use crate::source::documentation::is_configuration;
 use crate::source::git::Absent;
 use crate::source::local_paths::{
-    Escape, Place, by_directory, directory_of, escapes, is_offered, local, module_paths, reached,
-    resolve,
+    self, Place, by_directory, directory_of, escapes, is_offered, local, reached,
 };
 use crate::upstream::module_package::ModulePackage;
 
@@ -23,6 +22,8 @@ pub(super) struct Loaded {
     pub(super) calls: Vec<ModuleSource>,
     /// The reasons why clients cannot use it.
     pub(super) reasons: Vec<String>,
+    /// The warnings about it.
+    pub(super) remarks: Vec<String>,
 }
 
 impl Loaded {
@@ -44,43 +45,35 @@ impl Loaded {
         let loaded = reached(&by_directory(&calls), offered);
         let mut reasons: Vec<String> = escapes(&calls, top).fatal.iter().map(escape).collect();
         calls.retain(|call| loaded.contains(directory_of(&call.file)));
-        let loaded_files = files
-            .iter()
-            .filter(|file| loaded.contains(directory_of(file.path)));
-        let loaded_files: Vec<&SourceFile<'_>> = loaded_files.collect();
+        let mut remarks = Vec::new();
         for absent in &package.absent {
-            let user = user_of(absent, &calls, &loaded_files, &loaded);
-            reasons.extend(user.map(|user| {
-                let path = quoted(&absent.path);
-                format!(
-                    "{user}: {path} {}, so clients would not have it",
-                    absent.why
-                )
-            }));
+            let (path, why) = (quoted(&absent.path), absent.why);
+            match user_of(absent, &calls, &loaded) {
+                Some(user) => {
+                    reasons.push(format!(
+                        "{user}: {path} {why}, so clients would not have it"
+                    ));
+                }
+                None => remarks.push(format!("{path} {why}, so clients do not have it")),
+            }
         }
         reasons.truncate(limits::REASONS);
-        Ok(Self { calls, reasons })
+        remarks.truncate(limits::REASONS);
+        Ok(Self {
+            calls,
+            reasons,
+            remarks,
+        })
     }
 }
 
-fn escape(escape: &Escape) -> String {
-    let line = escape
-        .line
-        .map_or_else(String::new, |line| format!(":{line}"));
-    format!(
-        "{}{line}: the source {} leads out of the package, so no client can install the module",
-        escape.file,
-        quoted(&escape.reference)
-    )
+fn escape(call: &&ModuleSource) -> String {
+    let call = local_paths::named(call);
+    format!("{call} leads out of the package, so no client can install the module")
 }
 
-/// Returns the first place that needs a path which the package lacks.
-fn user_of(
-    absent: &Absent,
-    calls: &[ModuleSource],
-    files: &[&SourceFile<'_>],
-    loaded: &BTreeSet<String>,
-) -> Option<String> {
+/// Returns the file or the call that needs a path which the package lacks.
+fn user_of(absent: &Absent, calls: &[ModuleSource], loaded: &BTreeSet<String>) -> Option<String> {
     let path = absent.path.as_str();
     if loaded.contains(directory_of(path)) && is_configuration(path) {
         return Some(path.to_owned());
@@ -89,20 +82,5 @@ fn user_of(
         Some(Place::Inside(place)) => below(&place, path).is_some(),
         _ => false,
     };
-    if let Some(call) = calls.iter().find(leads_in) {
-        return Some(named(call));
-    }
-    files.iter().find_map(|file| {
-        let directory = directory_of(file.path);
-        let text = String::from_utf8_lossy(file.bytes);
-        let mut lines = module_paths(&text);
-        let line = lines.find_map(|(line, read)| match resolve(directory, read) {
-            Place::Inside(place) if place != directory => {
-                let is_it = below(&place, path).or_else(|| below(path, &place));
-                is_it.map(|_| line)
-            }
-            _ => None,
-        });
-        line.map(|line| format!("{}:{line}", file.path))
-    })
+    calls.iter().find(leads_in).map(named)
 }

@@ -22,8 +22,8 @@ use terrace_metadata::ModuleSource;
 use super::module_calls::{Called, ELSEWHERE, called, named};
 use super::module_package::Loaded;
 use super::selection::{ModuleSelection, VersionSelection};
-use super::version::MirrorError;
 use super::{Mirror, admitted};
+use crate::commands::circuit_breaker::TryError;
 use crate::commands::publish::module;
 use crate::commands::report::{Done, Outcome};
 use crate::error::Failure;
@@ -115,20 +115,17 @@ impl Mirror<'_> {
         };
         let is_all = matches!(selection.versions, VersionSelection::All(_));
         for version in chosen {
-            let too_new = match is_all {
-                true => self.module_too_new(address, &version),
-                false => Ok(None),
+            let checked = match is_all {
+                true => self.check_module_age(address, &version),
+                false => Ok(()),
             };
-            let outcome = match too_new {
-                Ok(None) => {
+            match checked {
+                Ok(()) => {
                     let is_needed = !is_all || selection.is_installed;
                     self.mirror_module(address, &version, is_needed);
-                    continue;
                 }
-                Ok(Some(reason)) => Outcome::Skipped(reason),
-                Err(failure) => Outcome::Failed(failure),
-            };
-            self.note(address.to_string(), Some(version.to_string()), outcome);
+                Err(outcome) => self.note(address.to_string(), Some(version.to_string()), outcome),
+            }
         }
     }
 
@@ -141,12 +138,13 @@ impl Mirror<'_> {
         let selection = VersionSelection::Newest(constraints.cloned());
         let mut newest = None;
         for version in self.admitted(address, &selection)?.into_iter().rev() {
-            match self.module_too_new(address, &version)? {
-                None => return Ok(version),
-                Some(reason) => newest = newest.or(Some(reason)),
+            match self.check_module_age(address, &version) {
+                Ok(()) => return Ok(version),
+                Err(Outcome::Failed(failure)) => return Err(failure),
+                Err(too_new) => newest = newest.or(Some(too_new.into_failure())),
             }
         }
-        Err(Failure::refused(newest.unwrap_or_default()))
+        Err(newest.unwrap_or_else(|| Failure::refused("it has no versions")))
     }
 
     /// Returns the versions that a selection admits, in ascending order.
@@ -160,14 +158,14 @@ impl Mirror<'_> {
         Ok(admitted.into_iter().map(|it| it.version.clone()).collect())
     }
 
-    fn module_too_new(
+    fn check_module_age(
         &mut self,
         address: &ModuleAddress,
         version: &Version,
-    ) -> Result<Option<String>, Failure> {
-        let registry = self.module_registry(address)?;
+    ) -> Result<(), Outcome> {
+        let registry = self.module_registry(address).map_err(Outcome::Failed)?;
         let of = (&registry.hostname, &registry.service);
-        self.too_new(of, path(address), version)
+        self.check_age(of, path(address), version)
     }
 
     fn module_list(&mut self, address: &ModuleAddress) -> Result<Arc<Vec<OriginVersion>>, Failure> {
@@ -250,16 +248,7 @@ impl Mirror<'_> {
                 false => Err(Failure::Refused(reasons).into()),
             }
         });
-        let outcome = match tried {
-            Ok(done) => Outcome::Done(done),
-            Err(MirrorError::Registry(failure)) if self.is_one || is_needed => {
-                Outcome::Failed(failure)
-            }
-            Err(MirrorError::Registry(failure)) => Outcome::of(Err(failure)),
-            Err(MirrorError::Other(failure)) => return Outcome::Failed(failure),
-        };
-        outcome.record(&mut self.breaker);
-        outcome
+        self.breaker.judge(tried, self.is_one || is_needed)
     }
 
     /// Mirrors the module that a call means. Returns the reason why it cannot be.
@@ -283,11 +272,10 @@ impl Mirror<'_> {
             constraints.as_ref().is_none_or(admits)
         });
         let version = match installed.max().cloned() {
-            Some(version) => match self.module_too_new(&address, &version) {
-                Ok(None) => Ok(version),
-                Ok(Some(reason)) => Err(Failure::refused(reason)),
-                Err(failure) => Err(failure),
-            },
+            Some(version) => {
+                let checked = self.check_module_age(&address, &version);
+                checked.map(|()| version).map_err(Outcome::into_failure)
+            }
             None => self.newest(&address, constraints.as_ref()),
         };
         match version {
@@ -303,7 +291,7 @@ impl Mirror<'_> {
         &mut self,
         address: &ModuleAddress,
         version: &Version,
-    ) -> Result<OriginModule, MirrorError> {
+    ) -> Result<OriginModule, TryError> {
         let registry = self.module_registry(address)?;
         let location = registry.locate(&self.upstream, address, version)?;
         let located = self.upstream.located(location, &registry.hostname)?;
@@ -311,7 +299,7 @@ impl Mirror<'_> {
             Some(client) => client.known_version(&Package::Module(address.clone()), version),
             None => Ok(None),
         };
-        let known = known.map_err(MirrorError::Registry)?;
+        let known = known.map_err(TryError::Registry)?;
         let refused = known.as_ref().and_then(|known| {
             // A blocked package has no versions.
             let mut statuses = known.version.status.iter().chain(&known.package_status);
@@ -323,7 +311,7 @@ impl Mirror<'_> {
             // Only an erased version has no archive.
             if known.archive.is_none() {
                 let reason = format!("the registry never stores it again: {reason}");
-                return Err(MirrorError::Registry(Failure::Erased(vec![reason])));
+                return Err(TryError::Registry(Failure::Erased(vec![reason])));
             }
             self.output.warning(&format!(
                 "{address} {version}: the version is {state}, so no client can install it: {reason}"
@@ -331,7 +319,7 @@ impl Mirror<'_> {
         }
         let stored = known.as_ref().and_then(|it| it.version.source.as_ref());
         let check = |found: &ReleaseSource| match stored.and_then(|it| moved(it, found)) {
-            Some(reason) => Err(MirrorError::Registry(Failure::Conflict(vec![reason]))),
+            Some(reason) => Err(TryError::Registry(Failure::Conflict(vec![reason]))),
             None => Ok(()),
         };
         if let Some(source) = located.source()? {
@@ -356,6 +344,10 @@ impl Mirror<'_> {
         if !loaded.reasons.is_empty() {
             return Err(Failure::Refused(loaded.reasons).into());
         }
+        for remark in &loaded.remarks {
+            self.output
+                .warning(&format!("{address} {version}: {remark}"));
+        }
         Ok(OriginModule {
             source: package.source.clone(),
             calls: loaded.calls,
@@ -369,7 +361,7 @@ impl Mirror<'_> {
         address: &ModuleAddress,
         version: &Version,
         module: OriginModule,
-    ) -> Result<Done, MirrorError> {
+    ) -> Result<Done, TryError> {
         let is_elsewhere = |call: &&ModuleSource| {
             let called = called(call, &self.modules.default_host);
             matches!(called, Ok(Called::Elsewhere))
@@ -401,7 +393,7 @@ impl Mirror<'_> {
         };
         let of = (address, version, subdir);
         let receipt = module::publish_quietly(&request, of, client, self.output);
-        let receipt = receipt.map_err(MirrorError::Registry)?;
+        let receipt = receipt.map_err(TryError::Registry)?;
         for warning in &receipt.warnings {
             self.output
                 .warning(&format!("{address} {version}: {warning}"));

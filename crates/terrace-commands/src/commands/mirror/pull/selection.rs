@@ -9,6 +9,8 @@ use terrace_core::model::package_hash::PackageHash;
 use terrace_core::model::platform::Platform;
 use terrace_core::upstream::origin::Constraints;
 
+use crate::commands::report::Skipped;
+
 /// A provider, with the versions and platforms to mirror.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ProviderSelection {
@@ -47,41 +49,39 @@ pub(crate) enum VersionSelection {
 }
 
 impl ProviderSelection {
-    /// Returns the platforms to mirror of a version, each once, out of those that an origin offers.
-    pub(crate) fn platforms_of(&self, offered: &[Platform]) -> Vec<Platform> {
+    /// Returns the platforms to mirror of a version, each once, out of those that an origin offers, and the selected ones that it
+    /// does not offer. If it offers none, it does not list its platforms, and none are missing.
+    pub(crate) fn platforms_of(&self, offered: &[Platform]) -> (Vec<Platform>, Vec<Platform>) {
         if self.platforms.is_empty() {
-            return offered.to_vec();
+            return (offered.to_vec(), Vec::new());
         }
-        let missing = self.missing(offered);
         let named: BTreeSet<&Platform> = self.platforms.iter().collect();
-        named.difference(&missing).copied().cloned().collect()
-    }
-
-    /// Returns the selected platforms that an origin does not offer. If it offers none, it does not list its
-    /// platforms, and none are missing.
-    pub(crate) fn missing(&self, offered: &[Platform]) -> BTreeSet<&Platform> {
-        let is_missing = |named: &&Platform| !offered.is_empty() && !offered.contains(named);
-        self.platforms.iter().filter(is_missing).collect()
+        let named = named.into_iter().cloned();
+        named.partition(|it| offered.is_empty() || offered.contains(it))
     }
 }
 
 impl LockedHashes {
-    /// Returns whether a package may be accepted, before its contents are known.
-    pub(crate) fn may_admit(&self, zip: Sha256) -> bool {
-        self.admits_zip(zip) || !self.contents.is_empty()
-    }
-
-    /// Returns whether a package is accepted.
+    /// Returns whether a package is accepted. Before its contents are known, it may be if the lock file has hashes of contents.
     pub(crate) fn admits(&self, zip: Sha256, contents: Option<PackageHash>) -> bool {
-        self.admits_zip(zip) || contents.is_some_and(|hash| self.contents.contains(&hash))
-    }
-
-    fn admits_zip(&self, zip: Sha256) -> bool {
-        self.zips.is_empty() || self.zips.contains(&zip)
+        self.zips.is_empty()
+            || self.zips.contains(&zip)
+            || match contents {
+                Some(hash) => self.contents.contains(&hash),
+                None => !self.contents.is_empty(),
+            }
     }
 }
 
 impl VersionSelection {
+    /// Returns the selection as constraints of modules mean it.
+    pub(crate) fn of_modules(self) -> Self {
+        match self {
+            Self::All(constraints) => Self::All(constraints.of_modules()),
+            Self::Newest(constraints) => Self::Newest(constraints.map(Constraints::of_modules)),
+        }
+    }
+
     pub(crate) fn constraints(&self) -> Option<&Constraints> {
         match self {
             Self::All(constraints) => Some(constraints),
@@ -90,19 +90,12 @@ impl VersionSelection {
     }
 }
 
-/// A source that is not mirrored.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct SkippedSource {
-    pub(crate) source: String,
-    pub(crate) reason: String,
-}
-
 /// The providers that files require, and the modules that they call.
 #[derive(Debug, Default)]
 pub(crate) struct Selections {
     pub(crate) providers: Vec<ProviderSelection>,
     pub(crate) modules: Vec<ModuleSelection>,
-    pub(crate) skipped: Vec<SkippedSource>,
+    pub(crate) skipped: Vec<Skipped>,
 }
 
 impl Selections {
@@ -144,8 +137,8 @@ impl Selections {
             own.extend(is_own.then(|| (it.address.to_string(), "module")));
             !is_own
         });
-        let skipped = own.into_iter().map(|(source, kind)| SkippedSource {
-            source,
+        let skipped = own.into_iter().map(|(path, kind)| Skipped {
+            path,
             reason: format!("it is a {kind} of this registry itself"),
         });
         self.skipped.extend(skipped);
@@ -158,8 +151,8 @@ impl Selections {
         want: impl FnOnce(MirroredAddress) -> ProviderSelection,
     ) -> Result<(), String> {
         if source.starts_with("terraform.io/builtin/") {
-            self.skipped.push(SkippedSource {
-                source: source.to_owned(),
+            self.skipped.push(Skipped {
+                path: source.to_owned(),
                 reason: "it is built into terraform".to_owned(),
             });
             return Ok(());

@@ -31,7 +31,18 @@ impl StoredPackages {
 
     /// Returns the packages that are stored with other bytes than the origin has, as messages.
     pub(super) fn conflicts(&self, packages: &[OriginPackage]) -> Vec<String> {
-        let conflict = |package| self.conflict(package);
+        let conflict = |package: &OriginPackage| {
+            let stored = &self.same_platform(package)?.sha256;
+            let OriginPackage {
+                platform, sha256, ..
+            } = package;
+            (*stored != sha256.to_string()).then(|| {
+                format!(
+                    "{platform} is stored with the sha256 {stored}, but its origin lists {sha256}: if its publisher has created the \
+                     version anew, --versions with --replace REASON replaces it"
+                )
+            })
+        };
         packages.iter().filter_map(conflict).collect()
     }
 
@@ -50,19 +61,6 @@ impl StoredPackages {
             .filter(is_stored)
             .map(|package| package.platform.to_string())
             .collect()
-    }
-
-    fn conflict(&self, package: &OriginPackage) -> Option<String> {
-        let stored = &self.same_platform(package)?.sha256;
-        let OriginPackage {
-            platform, sha256, ..
-        } = package;
-        (*stored != sha256.to_string()).then(|| {
-            format!(
-                "{platform} is stored with the sha256 {stored}, but its origin lists {sha256}: if its publisher has created the \
-                 version anew, --versions with --replace REASON replaces it"
-            )
-        })
     }
 
     fn same_platform(&self, package: &OriginPackage) -> Option<&PackageBody> {

@@ -53,7 +53,7 @@ pub(crate) fn read(text: &str, default_host: &Hostname) -> Result<Selections, St
     let mut found = Selections::default();
     for provider in list.provider {
         let about = |reason: String| format!("{}: {reason}", provider.address);
-        let versions = versions(provider.versions.as_deref(), |it| it).map_err(about)?;
+        let versions = versions(provider.versions.as_deref()).map_err(about)?;
         let platforms = provider
             .platforms
             .iter()
@@ -73,7 +73,7 @@ pub(crate) fn read(text: &str, default_host: &Hostname) -> Result<Selections, St
     } in list.module
     {
         let about = |reason: String| format!("{address}: {reason}");
-        let versions = versions(named.as_deref(), Constraints::of_modules).map_err(about)?;
+        let versions = versions(named.as_deref()).map_err(about)?.of_modules();
         let mut address: ModuleAddress =
             address.parse().map_err(|error| about(format!("{error}")))?;
         address.hostname.get_or_insert_with(|| default_host.clone());
@@ -90,16 +90,10 @@ pub(crate) fn read(text: &str, default_host: &Hostname) -> Result<Selections, St
 }
 
 /// Returns the versions that an entry names, or the newest one.
-fn versions(
-    named: Option<&str>,
-    meant: impl Fn(Constraints) -> Constraints,
-) -> Result<VersionSelection, String> {
-    let Some(text) = named else {
-        return Ok(VersionSelection::Newest(None));
-    };
-    let constraints = text.parse::<Constraints>();
+fn versions(named: Option<&str>) -> Result<VersionSelection, String> {
+    let constraints = named.map(str::parse::<Constraints>).transpose();
     let constraints = constraints.map_err(|error| error.to_string())?;
-    Ok(VersionSelection::All(meant(constraints)))
+    Ok(constraints.map_or(VersionSelection::Newest(None), VersionSelection::All))
 }
 
 #[cfg(test)]

@@ -11,10 +11,11 @@ use terrace_core::publish::MirrorPublication;
 use terrace_core::upstream::origin::{OriginPackage, OriginVersion, Service, distinct};
 
 use super::Mirror;
-use super::selection::{LockedHashes, ProviderSelection};
+use super::selection::ProviderSelection;
 use super::stored_packages::StoredPackages;
 use crate::archive::Archive;
 use crate::clock;
+use crate::commands::circuit_breaker::TryError;
 use crate::commands::report::Done;
 use crate::error::Failure;
 use crate::output::plural;
@@ -23,20 +24,6 @@ use crate::registry::client::Client;
 use crate::registry::publish::{Kind, PublishRequest, Receipt};
 use crate::upstream::{PARALLEL_REQUESTS, failure};
 
-/// The reason that a version is not mirrored.
-pub(super) enum MirrorError {
-    /// A failure of the registry.
-    Registry(Failure),
-    /// A failure of its origin, or of this machine.
-    Other(Failure),
-}
-
-impl From<Failure> for MirrorError {
-    fn from(failure: Failure) -> Self {
-        Self::Other(failure)
-    }
-}
-
 impl Mirror<'_> {
     /// Mirrors one version.
     pub(super) fn version(
@@ -44,26 +31,28 @@ impl Mirror<'_> {
         selection: &ProviderSelection,
         service: &Service,
         found: &OriginVersion,
-    ) -> Result<Done, MirrorError> {
+    ) -> Result<Done, TryError> {
         let version = &found.version;
         let about = format!("{} {version}", selection.address);
-        let platforms = selection.platforms_of(&found.platforms);
+        let (platforms, _) = selection.platforms_of(&found.platforms);
         if platforms.is_empty() {
             let reason = "the origin does not list its platforms; specify them with --platform";
             return Err(Failure::refused(reason).into());
         }
         let packages = self.ask(selection, service, version, &platforms)?;
-        check(selection, &packages)?;
+        for package in &packages {
+            check_locked(selection, package, None)?;
+        }
         let mut groups = by_signature(&packages);
         let mut stored = match &self.client {
             Some(client) => StoredPackages::ask(client, &selection.address, version)
-                .map_err(MirrorError::Registry)?,
+                .map_err(TryError::Registry)?,
             None => StoredPackages::default(),
         };
         let conflicts = stored.conflicts(&packages);
         if !conflicts.is_empty() {
             if self.replace.is_none() {
-                return Err(MirrorError::Registry(Failure::Conflict(conflicts)));
+                return Err(TryError::Registry(Failure::Conflict(conflicts)));
             }
             groups.sort_by_key(|group| stored.conflicts(group).is_empty());
             stored = StoredPackages::default();
@@ -84,7 +73,7 @@ impl Mirror<'_> {
             // The request is sent even if everything is stored: the registry decides that, and repairs its
             // indices.
             let sent = match send(&stored) {
-                Err(MirrorError::Registry(Failure::UnknownArchive(_))) => {
+                Err(TryError::Registry(Failure::UnknownArchive(_))) => {
                     send(&StoredPackages::default())
                 }
                 sent => sent,
@@ -109,7 +98,7 @@ impl Mirror<'_> {
         packages: &[OriginPackage],
         stored: &StoredPackages,
         replace: Option<String>,
-    ) -> Result<Receipt, MirrorError> {
+    ) -> Result<Receipt, TryError> {
         let (address, version) = (&selection.address, &found.version);
         let (bodies, archives) = self.describe_packages(selection, packages, stored)?;
         let mut body = describe(found, packages, bodies);
@@ -125,7 +114,7 @@ impl Mirror<'_> {
         };
         request
             .send(client, self.output, || Ok(()))
-            .map_err(MirrorError::Registry)
+            .map_err(TryError::Registry)
     }
 
     /// Warns once about irregularities of each signature.
@@ -219,41 +208,27 @@ fn by_signature(packages: &[OriginPackage]) -> Vec<Vec<OriginPackage>> {
     groups
 }
 
-/// Checks that a lock file may have one of the hashes of each package.
-fn check(selection: &ProviderSelection, packages: &[OriginPackage]) -> Result<(), Failure> {
-    for package in packages {
-        let is_locked_out = |lock: &LockedHashes| !lock.may_admit(package.sha256);
-        if selection.lock.as_ref().is_some_and(is_locked_out) {
-            return Err(locked_out(package, None));
-        }
-    }
-    Ok(())
-}
-
-/// Checks that a lock file has one of the hashes of a package.
+/// Checks that a lock file has one of the hashes of a package, or may have it, before its contents are known.
 fn check_locked(
     selection: &ProviderSelection,
     package: &OriginPackage,
     h1: Option<PackageHash>,
 ) -> Result<(), Failure> {
-    let is_locked_out = |lock: &LockedHashes| !lock.admits(package.sha256, h1);
-    match selection.lock.as_ref().is_some_and(is_locked_out) {
-        true => Err(locked_out(package, h1)),
-        false => Ok(()),
+    let OriginPackage {
+        filename, sha256, ..
+    } = package;
+    if selection
+        .lock
+        .as_ref()
+        .is_none_or(|lock| lock.admits(*sha256, h1))
+    {
+        return Ok(());
     }
-}
-
-fn locked_out(package: &OriginPackage, h1: Option<PackageHash>) -> Failure {
-    let (filename, sha256) = (&package.filename, package.sha256);
-    let hashes = match h1 {
-        Some(h1) => {
-            format!("the hashes zh:{sha256} and {h1}, neither of which is in the lock file")
-        }
-        None => format!("the hash zh:{sha256}, which is not in the lock file"),
-    };
-    Failure::refused(format!(
-        "{filename} has {hashes}. If the lock file does not cover this platform, select your platforms with --platform"
-    ))
+    let contents = h1.map_or_else(String::new, |h1| format!(" or {h1}"));
+    Err(Failure::refused(format!(
+        "the lock file does not have the hash zh:{sha256}{contents} of {filename}. If it does not cover this platform, select your \
+         platforms with --platform"
+    )))
 }
 
 /// Returns a success, with the signing keys of the version and its stored platforms.
