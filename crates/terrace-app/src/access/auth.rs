@@ -111,12 +111,9 @@ pub(crate) async fn holder<P: Host, R: Request>(
     request: &R,
     action: &Action,
 ) -> Result<Caller, Failure> {
-    let caller = match action.method {
-        Method::Delete => match presented(ctx, request) {
-            Ok(caller) => caller,
-            Err(bad) => return Err(Problem::from(refuse(ctx, request, bad).await).into()),
-        },
-        _ => authenticate(ctx, request).await?,
+    let caller = match (action.method, presented(ctx, request)) {
+        (Method::Delete, Ok(caller)) => caller,
+        (_, named) => accepted(ctx, request, named).await?,
     };
     match caller {
         Caller::Anonymous => Err(Problem::no_token().into()),

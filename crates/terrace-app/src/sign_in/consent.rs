@@ -31,7 +31,12 @@ async fn take_consent<P: Host, R: Request>(
     login: &Login,
     request: &mut R,
 ) -> Result<Reply<P::Stream>, SignInError> {
-    check_page(ctx, request)?;
+    // Only the page knows the sealed consent, so a browser that does not say where the form comes from is not refused. The
+    // header `Origin` says nothing: it is `null` for a page without referrers.
+    if is_from_own_page(request) == Some(false) {
+        log::write(ctx, "the consent was not sent by a page of this registry");
+        return Err(SignInError::Foreign);
+    }
     let body = form_body(request).await;
     let wrong = |parameter, rule: &str| {
         let rule = rule.to_owned();
@@ -70,17 +75,6 @@ async fn take_consent<P: Host, R: Request>(
         }),
         _ => Err(wrong("answer", "must be allow, read or refuse")),
     }
-}
-
-/// Checks that the form was sent by a page of this registry, as far as the browser says so. Only the page knows the sealed
-/// consent, so a browser that does not say so is not refused. The header `Origin` says nothing: it is `null` for a page
-/// without referrers.
-fn check_page<P: Host, R: Request>(ctx: &Context<'_, P>, request: &R) -> Result<(), SignInError> {
-    if is_from_own_page(request) == Some(false) {
-        log::write(ctx, "the consent was not sent by a page of this registry");
-        return Err(SignInError::Foreign);
-    }
-    Ok(())
 }
 
 /// Checks that the operator still names the host of an application: the setting may have changed since the sign-in began.

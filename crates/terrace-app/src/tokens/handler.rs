@@ -230,7 +230,9 @@ pub(crate) async fn rotate<P: Host>(
                 key: key_mark(ctx),
                 ..old.clone()
             };
-            issue(ctx, successor, &document).await?
+            let text = tokens::make(ctx, successor, &document).await?;
+            let text = text.ok_or_else(|| taken(successor))?;
+            answer(ctx, successor, &document, text)
         }
     };
     let from = UnixTime(now.0.saturating_add(overlap));
@@ -317,16 +319,6 @@ async fn may_manage<P: Host>(
 
 fn unknown(id: TokenId) -> Problem {
     Problem::NotFound(format!("there is no token {id}"))
-}
-
-async fn issue<P: Host>(
-    ctx: &Context<'_, P>,
-    id: TokenId,
-    document: &TokenDocument,
-) -> Result<TokenAnswer, Failure> {
-    let text = tokens::make(ctx, id, document).await?;
-    let text = text.ok_or_else(|| taken(id))?;
-    Ok(answer(ctx, id, document, text))
 }
 
 /// Returns the failure for an ID that another token has: for a new ID, one with the same 64 random bits; for a successor, the

@@ -154,20 +154,6 @@ fn an_invalid_variable_is_reported_with_its_name() {
 }
 
 #[test]
-fn an_origin_is_normalised_to_lower_case_and_without_the_default_port() {
-    for (url, origin) in [
-        ("https://C.d/", "https://c.d"),
-        ("https://c.d:443", "https://c.d"),
-        ("https://10.0.0.1:8443", "https://10.0.0.1:8443"),
-        ("https://[2001:DB8::1]:8443", "https://[2001:db8::1]:8443"),
-    ] {
-        let variable = format!("a.b={url}");
-        let config = read(&[TOKEN, (PULL_ORIGINS, &variable)]).unwrap();
-        assert_eq!(config.pull.origin_of(&"a.b".parse().unwrap()), origin);
-    }
-}
-
-#[test]
 fn a_misspelt_setting_is_rejected_without_its_value() {
     let error = read(&[TOKEN, ("TERRACE_ACESS", "private")]).unwrap_err();
     assert_eq!(
