@@ -83,15 +83,14 @@ fn a_cache_in_front_of_the_registry_is_an_error_and_none_in_front_of_archives_a_
     for vars in [cached.to_owned(), own(true, true)] {
         check(&vars).fails(3, "\"default\" is cached");
     }
-    for (vars, warnings) in [
-        (format!("{edge}{}", own(false, true)), 0),
-        (format!("{edge}{}", own(false, false)), 1),
-        (edge.to_owned(), 1),
-        (format!("{cached}{}", own(false, false)), 0),
+    for (vars, is_warned) in [
+        (format!("{edge}{}", own(false, true)), false),
+        (format!("{edge}{}", own(false, false)), true),
+        (edge.to_owned(), true),
+        (format!("{cached}{}", own(false, false)), false),
     ] {
-        let ended = check(&vars).expect(0).json();
-        let found = ended["warnings"].as_array().unwrap();
-        assert_eq!(found.len(), warnings, "{vars}: {found:?}");
+        let warnings = check(&vars).expect(0).warnings();
+        assert_eq!(warnings != "[]", is_warned, "{vars}: {warnings}");
     }
 }
 

@@ -32,10 +32,8 @@ fn the_secret_of_a_new_webhook_is_alone_on_standard_output() {
     assert_lacks!(ended.stderr, "s3cret");
     assert_eq!(registry.requests(), ["POST /admin/v1/webhooks"]);
     registry.answer("POST", "/admin/v1/webhooks", &added);
-    let ended = run(
-        &registry,
-        &[&add[..], &["--events", "publish,token"]].concat(),
-    );
+    let line = [&add[..], &["--events", "publish,token"]].concat();
+    let ended = run(&registry, &line);
     assert_eq!(ended.json()["webhook"]["secret"], SECRET);
     let warning = "warning: the webhook is sent no events of the kinds token,";
     assert!(ended.expect(0).stderr.starts_with(warning));
@@ -48,11 +46,8 @@ fn the_attempts_of_one_creation_have_one_idempotency_key_and_other_creations_oth
     let add = || {
         registry.fail("POST", "/admin/v1/webhooks", Fault::HangUpAfter(1));
         registry.answer("POST", "/admin/v1/webhooks", &added);
-        run(
-            &registry,
-            &words("webhook add https://hooks.example.com --retries 2"),
-        )
-        .expect(0);
+        let line = words("webhook add https://hooks.example.com --retries 2");
+        run(&registry, &line).expect(0);
         registry.headers("idempotency-key")
     };
     let (first, second) = (add(), add());

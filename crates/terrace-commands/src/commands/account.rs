@@ -102,13 +102,11 @@ pub(super) fn logout(arguments: &AccountArguments, session: Session<'_>) -> Resu
         Err(failure) => return Err(failure),
     };
     file.remove(&host)?;
-    let done = match is_revoked {
-        true => "revoked the token and removed it",
-        false => "removed the token",
-    };
     let document = json!({ "status": "ok", "host": host.to_string(), "revoked": is_revoked, "file": file.to_string() });
     output.result(
-        &[format!("{done} from {file}: signed out of {host}")],
+        &[format!(
+            "signed out of {host}: its token is removed from {file}"
+        )],
         &document,
     );
     Ok(())

@@ -220,28 +220,21 @@ impl Report {
     /// Returns the number of each outcome, and the registry.
     fn summary(&self) -> String {
         let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-        let versions = self.versions.iter().map(|version| (version.tally(), 1));
-        let others = [
-            ("skipped", self.skipped.len()),
-            ("failed", self.unread.len()),
-        ];
-        for (what, count) in versions.chain(others) {
-            *counts.entry(what).or_insert(0) += count;
+        let versions = self.versions.iter().map(VersionReport::tally);
+        let skipped = self.skipped.iter().map(|_| "skipped");
+        let failed = self.unread.iter().map(|_| "failed");
+        for what in versions.chain(skipped).chain(failed) {
+            *counts.entry(what).or_insert(0) += 1;
         }
-        counts.retain(|_, count| *count > 0);
-        let counts: Vec<String> = counts
-            .iter()
-            .map(|(what, n)| format!("{n} {what}"))
-            .collect();
-        let place = match &self.url {
-            Some(url) if !self.dry_run => format!("at {url}"),
-            _ => "in a dry run: nothing was sent".to_owned(),
-        };
-        let counts = match counts.as_slice() {
-            [] => "nothing".to_owned(),
+        let counts = counts.iter().map(|(what, n)| format!("{n} {what}"));
+        let counts = match counts.collect::<Vec<_>>() {
+            counts if counts.is_empty() => "nothing".to_owned(),
             counts => counts.join(", "),
         };
-        format!("{counts} {place}")
+        match &self.url {
+            Some(url) if !self.dry_run => format!("{counts} at {url}"),
+            _ => format!("{counts} in a dry run: nothing was sent"),
+        }
     }
 
     fn document(&self) -> Map<String, Value> {

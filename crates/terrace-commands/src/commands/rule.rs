@@ -9,6 +9,7 @@ use terrace_core::model::rule_id::RuleId;
 
 use crate::commands::connection::Session;
 use crate::commands::person::Belongings;
+use crate::commands::report::object;
 use crate::commands::serve::Variable;
 use crate::commands::token::all_tokens;
 use crate::error::Failure;
@@ -177,23 +178,13 @@ fn trusted(arguments: &TrustAddArguments) -> Result<Value, Failure> {
         audience,
         identifies,
     } = arguments;
-    let mut claims = Claims::default();
-    let mut default = "";
-    for (name, option, [of_owner, of_repository], its_issuer) in [
-        (
-            github,
-            "--github",
-            ["repository_owner", "repository"],
-            GITHUB,
-        ),
-        (
-            gitlab,
-            "--gitlab",
-            ["namespace_path", "project_path"],
-            GITLAB,
-        ),
-    ] {
-        let Some(name) = name else { continue };
+    let of_github = ("--github", ["repository_owner", "repository"], GITHUB);
+    let of_gitlab = ("--gitlab", ["namespace_path", "project_path"], GITLAB);
+    let github = github.as_ref().map(|name| (name, of_github));
+    let is_gitlab = gitlab.is_some();
+    let system = github.or(gitlab.as_ref().map(|name| (name, of_gitlab)));
+    let mut claims = Vec::new();
+    if let Some((name, (option, [of_owner, of_repository], _))) = system {
         // The name alone, of a repository on a server of its own, would trust another one on the public server.
         if name.contains([':', '@']) {
             return Err(Failure::Usage(format!(
@@ -205,33 +196,25 @@ fn trusted(arguments: &TrustAddArguments) -> Result<Value, Failure> {
             check_issuer(option, issuer)?;
         }
         let is_repository = name.contains('/');
-        claims.add(
-            if is_repository {
-                of_repository
-            } else {
-                of_owner
-            },
-            name,
-        )?;
-        default = its_issuer;
+        let claim = if is_repository {
+            of_repository
+        } else {
+            of_owner
+        };
+        claims.push((claim, name.clone()));
     }
     if let Some(reference) = reference {
         // GitLab's `ref` is the name of the branch or tag alone.
-        let is_path = gitlab.is_some() && reference.starts_with("refs/");
-        claims.add(if is_path { "ref_path" } else { "ref" }, reference)?;
+        let is_path = is_gitlab && reference.starts_with("refs/");
+        let claim = if is_path { "ref_path" } else { "ref" };
+        claims.push((claim, reference.clone()));
     }
-    if let Some(environment) = environment {
-        claims.add("environment", environment)?;
-    }
+    claims.extend(environment.iter().map(|it| ("environment", it.clone())));
+    let issuer = issuer.as_deref().or(system.map(|(_, (.., issuer))| issuer));
     let mut members = members(rule, claims)?;
-    let issuer = issuer.as_deref().unwrap_or(default);
     members.insert("issuer".to_owned(), json!(issuer));
-    if let Some(audience) = audience {
-        members.insert("audience".to_owned(), json!(audience));
-    }
-    if *identifies {
-        members.insert("identifies".to_owned(), json!(true));
-    }
+    members.extend(audience.iter().map(|it| ("audience".to_owned(), json!(it))));
+    members.extend(identifies.then(|| ("identifies".to_owned(), json!(true))));
     Ok(Value::Object(members))
 }
 
@@ -251,46 +234,40 @@ fn check_issuer(option: &str, issuer: &str) -> Result<(), Failure> {
 
 /// Returns the rule for people that the arguments describe.
 fn granted(arguments: &RoleAddArguments) -> Result<Value, Failure> {
-    let mut claims = Claims::default();
-    if let Some(email) = &arguments.email {
-        claims.add("email", email)?;
-    }
-    if let Some(given) = &arguments.domain {
-        let domain = given.strip_prefix('@').unwrap_or(given);
-        if domain.trim().is_empty() || domain.contains('@') {
+    let email = arguments.email.clone();
+    let of_domain = match &arguments.domain {
+        Some(given) => {
+            let domain = given.strip_prefix('@').unwrap_or(given);
+            if domain.trim().is_empty() || domain.contains('@') {
+                return Err(Failure::Usage(format!(
+                    "--domain is {given:?}: name the domain of the addresses, such as acme.example; for one person use --email"
+                )));
+            }
+            Some(format!("*@{domain}"))
+        }
+        None => None,
+    };
+    let claims = email.or(of_domain).map(|pattern| ("email", pattern));
+    members(&arguments.rule, claims.into_iter().collect()).map(Value::Object)
+}
+
+/// Returns the members of a rule with these claims and those of the arguments, each with one pattern.
+fn members(
+    rule: &RuleArguments,
+    claims: Vec<(&str, String)>,
+) -> Result<Map<String, Value>, Failure> {
+    let given = rule.claims.iter();
+    let given = given.map(|claim| (&*claim.name, claim.value.clone()));
+    let mut patterns = Map::new();
+    for (name, pattern) in claims.into_iter().chain(given) {
+        if patterns.insert(name.to_owned(), json!(pattern)).is_some() {
             return Err(Failure::Usage(format!(
-                "--domain is {given:?}: name the domain of the addresses, such as acme.example; for one person use --email"
+                "the claim {name} is given twice: a rule requires one pattern for each claim; for a second one, add a second rule"
             )));
         }
-        claims.add("email", &format!("*@{domain}"))?;
-    }
-    members(&arguments.rule, claims).map(Value::Object)
-}
-
-/// The claims of a rule, each with one pattern.
-#[derive(Default)]
-struct Claims(Map<String, Value>);
-
-impl Claims {
-    fn add(&mut self, name: &str, pattern: &str) -> Result<(), Failure> {
-        match self.0.insert(name.to_owned(), json!(pattern)) {
-            None => Ok(()),
-            Some(_) => Err(Failure::Usage(format!(
-                "the claim {name} is given twice: a rule requires one pattern for each claim; for a second one, add a second rule"
-            ))),
-        }
-    }
-}
-
-fn members(rule: &RuleArguments, mut claims: Claims) -> Result<Map<String, Value>, Failure> {
-    for claim in &rule.claims {
-        claims.add(&claim.name, &claim.value)?;
     }
     let scopes: Vec<String> = rule.scopes.iter().map(ToString::to_string).collect();
-    let mut members = Map::new();
-    members.insert("scopes".to_owned(), json!(scopes));
-    members.insert("claims".to_owned(), Value::Object(claims.0));
-    Ok(members)
+    Ok(object(json!({ "scopes": scopes, "claims": patterns })))
 }
 
 /// Checks a rule, and adds it or prints it.
