@@ -126,6 +126,21 @@ impl<'a, P: Host> Context<'a, P> {
         self.host.log_at(LogLevel::Error, line);
     }
 
+    /// Returns the first failure of two results; the other one is only logged.
+    pub(crate) fn both(
+        &self,
+        first: Result<(), Failure>,
+        second: Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        match (first, second) {
+            (Err(first), Err(second)) => {
+                drop(self.report(second));
+                Err(first)
+            }
+            (first, second) => first.and(second),
+        }
+    }
+
     /// Logs the internal details of a failure, and returns the error for the client. No other function does
     /// this.
     pub(crate) fn report(&self, failure: Failure) -> Problem {

@@ -134,6 +134,19 @@ pub(crate) async fn put<P: Host>(
     retry_while_busy(ctx, put).await
 }
 
+/// Writes a document, and returns the condition that it has not been changed since; `None` if its own condition does not hold.
+pub(crate) async fn put_for_change<P: Host>(
+    ctx: &Context<'_, P>,
+    key: &FactKey,
+    document: &str,
+    condition: Condition,
+) -> Result<Option<Condition>, Failure> {
+    match put(ctx, key, document, &[], condition).await? {
+        Some(_) => Ok(Some(stored(ctx, key).await?.1)),
+        None => Ok(None),
+    }
+}
+
 /// Retries a write, one second later, while its key is rate limited.
 pub(crate) async fn retry_while_busy<P: Host, T>(
     ctx: &Context<'_, P>,

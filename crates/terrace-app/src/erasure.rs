@@ -26,7 +26,6 @@ use crate::documents::{documentation, releases};
 use crate::erasure::request::{PushedContent, Requested, release_name, requested};
 use crate::failure::Failure;
 use crate::host::{Archives as _, Clock as _, Condition, Host};
-use crate::index::catalog::shards;
 use crate::index::{index_refresh, index_writer};
 use crate::oci::{blobs, manifests, pushed_index_refresh};
 use crate::outcome::{AuditDetails, Call, Handled, Outcome};
@@ -124,7 +123,7 @@ impl<P: Host> Erasure<'_, '_, P> {
         let removed = archives.iter().chain(texts);
         let removed: Vec<Digest> = removed.map(|it| Digest::Sha256(it.digest)).collect();
         let withdrawn = self.withdraw_from_caches(&removed).await;
-        self.both(erased, withdrawn)?;
+        self.ctx.both(erased, withdrawn)?;
         let consisted = tombstone.iter().flat_map(|it| &it.archives).map(|it| it.0);
         let texts = &self.texts.removed;
         let kept = consisted.filter(|it| !archives.contains(it) && !texts.contains(it));
@@ -132,26 +131,11 @@ impl<P: Host> Erasure<'_, '_, P> {
         let erased = self.erase_contents(contents).await;
         let removed: Vec<Digest> = contents.iter().map(|(digest, _)| *digest).collect();
         let withdrawn = self.withdraw_from_caches(&removed).await;
-        self.both(erased, withdrawn)?;
+        self.ctx.both(erased, withdrawn)?;
         if let Some(tombstone) = tombstone {
             self.refresh(tombstone).await?;
         }
         Ok(kept)
-    }
-
-    /// Returns the failure of an erasure, if it has one, and else that of the caches, which is logged beside the other.
-    fn both(
-        &self,
-        erased: Result<(), Failure>,
-        withdrawn: Result<(), Failure>,
-    ) -> Result<(), Failure> {
-        match (erased, withdrawn) {
-            (Err(first), Err(second)) => {
-                drop(self.ctx.report(second));
-                Err(first)
-            }
-            (erased, withdrawn) => erased.and(withdrawn),
-        }
     }
 
     /// Erases a version with its documentation, except for its archives: from now on it is revoked, and its tombstone takes the
@@ -312,8 +296,7 @@ impl<P: Host> Erasure<'_, '_, P> {
         let (package, version) = (tombstone.package.clone(), tombstone.version.clone());
         self.refresh_version(&Release::Erased(tombstone)).await?;
         // What people see must not outlive the version either.
-        let change = index_refresh::refresh_lists(self.ctx, &package).await?;
-        shards::publish_later(self.ctx, &package, change);
+        index_refresh::publish_lists(self.ctx, &package).await?;
         if let Package::Mirrored(address) = &package {
             pushed_index_refresh::refresh_versions(self.ctx, address, &version).await?;
         }

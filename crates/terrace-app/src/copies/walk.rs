@@ -112,13 +112,7 @@ async fn begin<P: Host>(
         begun: Some(ctx.host.clock().now()),
         ..document.clone()
     };
-    let (key, text) = (FactKey::FallbackCopy, json::text(&begun)?);
-    let written = documents::put(ctx, &key, &text, &[], condition).await?;
-    if written.is_none() {
-        return Ok(None);
-    }
-    let read = documents::read_for_change::<_, FallbackCopyDocument>(ctx, &key);
-    Ok(Some(read.await?.1))
+    documents::put_for_change(ctx, &FactKey::FallbackCopy, &json::text(&begun)?, condition).await
 }
 
 /// Records a complete walk in KV, where a change finds it while R2 does not answer; now and then also one with the same result.

@@ -63,13 +63,8 @@ pub(crate) async fn publish_release<P: Host>(
         }
         Ok(())
     };
-    match join(version, lists).await {
-        (Err(failure), Err(other)) => {
-            ctx.report(other);
-            Err(failure)
-        }
-        (version, lists) => version.and(lists),
-    }
+    let (version, lists) = join(version, lists).await;
+    ctx.both(version, lists)
 }
 
 /// Writes the version lists and the card of a package after a commit, and the catalogue of its owner after the response. The

@@ -21,7 +21,6 @@ use crate::{listing, listings};
 
 /// A list of packages.
 pub(crate) struct List {
-    path: String,
     kind: SearchKind,
     /// The beginning of the keys of its packages.
     keys: String,
@@ -70,7 +69,7 @@ pub(crate) async fn send<P: Host, R: Request<Stream = P::Stream>>(
         return Err(missing.into());
     }
     let (page, has_more) = paging.page(lines.filter(|(key, _)| filter.admits(key)));
-    let meta = paging.meta(has_more, &call, &list.path)?;
+    let meta = paging.meta(has_more, &call)?;
     let page = page.iter().filter_map(|(_, line)| CatalogLine::parse(line));
     let document = match list.kind {
         SearchKind::Module => {
@@ -117,7 +116,7 @@ pub(crate) async fn search<P: Host, R: Request<Stream = P::Stream>>(
         Match::Package(line, _) => listed_module(line),
         Match::Symbol(_) => None,
     });
-    let meta = paging.meta(found.next.is_some(), &call, "/v1/modules/search")?;
+    let meta = paging.meta(found.next.is_some(), &call)?;
     let document = object([("meta", meta), ("modules", modules.collect())]);
     Ok(listing::reply(&call.caller, &request, &document).into())
 }
@@ -125,58 +124,41 @@ pub(crate) async fn search<P: Host, R: Request<Stream = P::Stream>>(
 impl List {
     /// The modules of all namespaces.
     pub(crate) fn modules() -> Self {
-        Self {
-            path: "/v1/modules".to_owned(),
-            kind: SearchKind::Module,
-            keys: "modules/".to_owned(),
-            owner: None,
-        }
+        Self::new(SearchKind::Module, "modules/".to_owned(), None)
     }
 
     /// The modules of a namespace.
     pub(crate) fn modules_of(namespace: &ModuleNamespace) -> Self {
         let owner = Owner::of_namespace(namespace.as_str());
         let missing = missing(&owner);
-        Self {
-            path: format!("/v1/modules/{namespace}"),
-            kind: SearchKind::Module,
-            keys: format!("modules/{namespace}/"),
-            owner: Some((owner, missing)),
-        }
+        let keys = format!("modules/{namespace}/");
+        Self::new(SearchKind::Module, keys, Some((owner, missing)))
     }
 
     /// The target systems of a module, each with its newest version.
     pub(crate) fn modules_named(namespace: &ModuleNamespace, name: &ModuleName) -> Self {
+        let owner = Owner::of_namespace(namespace.as_str());
         let missing = format!("this registry has no module {namespace}/{name}");
         let missing = Problem::NotFound(missing);
-        Self {
-            path: format!("/v1/modules/{namespace}/{name}"),
-            kind: SearchKind::Module,
-            keys: format!("modules/{namespace}/{name}/"),
-            owner: Some((Owner::of_namespace(namespace.as_str()), missing)),
-        }
+        let keys = format!("modules/{namespace}/{name}/");
+        Self::new(SearchKind::Module, keys, Some((owner, missing)))
     }
 
     /// The providers published here, of all namespaces.
     pub(crate) fn providers() -> Self {
-        Self {
-            path: "/v1/providers".to_owned(),
-            kind: SearchKind::Provider,
-            keys: "providers/hosted/".to_owned(),
-            owner: None,
-        }
+        Self::new(SearchKind::Provider, "providers/hosted/".to_owned(), None)
     }
 
     /// The providers of a namespace.
     pub(crate) fn providers_of(namespace: &Namespace) -> Self {
         let owner = Owner::of_namespace(namespace.as_str());
         let missing = missing(&owner);
-        Self {
-            path: format!("/v1/providers/{namespace}"),
-            kind: SearchKind::Provider,
-            keys: "providers/hosted/".to_owned(),
-            owner: Some((owner, missing)),
-        }
+        let keys = "providers/hosted/".to_owned();
+        Self::new(SearchKind::Provider, keys, Some((owner, missing)))
+    }
+
+    fn new(kind: SearchKind, keys: String, owner: Option<(Owner, Problem)>) -> Self {
+        Self { kind, keys, owner }
     }
 }
 
@@ -212,7 +194,7 @@ impl Paging {
     }
 
     /// Returns the position of a page. The last page that can be requested names no next one.
-    fn meta(&self, has_more: bool, call: &Call, path: &str) -> Result<Value, Failure> {
+    fn meta(&self, has_more: bool, call: &Call) -> Result<Value, Failure> {
         let Self { limit, offset } = *self;
         let mut meta = object([("limit", limit.into()), ("current_offset", offset.into())]);
         let next = Some(offset + limit).filter(|next| has_more && *next <= limits::MAX_OFFSET);
@@ -220,10 +202,7 @@ impl Paging {
         for (name, offset) in [("next", next), ("prev", previous)] {
             if let (Some(offset), Some(members)) = (offset, meta.as_object_mut()) {
                 members.insert(format!("{name}_offset"), offset.into());
-                members.insert(
-                    format!("{name}_url"),
-                    url(call, path, limit, offset)?.into(),
-                );
+                members.insert(format!("{name}_url"), url(call, limit, offset)?.into());
             }
         }
         Ok(meta)
@@ -231,7 +210,7 @@ impl Paging {
 }
 
 /// Returns the path of another page of the same list.
-fn url(call: &Call, path: &str, limit: usize, offset: usize) -> Result<String, Failure> {
+fn url(call: &Call, limit: usize, offset: usize) -> Result<String, Failure> {
     let [limit, offset] = [limit, offset].map(|number| number.to_string());
     let mut parameters = vec![("limit", limit), ("offset", offset)];
     for name in ["q", "provider", "namespace", "verified"] {
@@ -242,5 +221,5 @@ fn url(call: &Call, path: &str, limit: usize, offset: usize) -> Result<String, F
         .iter()
         .map(|(name, value)| (*name, value.as_str()))
         .collect();
-    Ok(format!("{path}?{}", encoded(&parameters)))
+    Ok(format!("{}?{}", call.path, encoded(&parameters)))
 }

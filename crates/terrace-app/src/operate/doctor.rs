@@ -91,24 +91,20 @@ async fn repair<P: Host>(
     first_release: Option<UnixTime>,
     now: UnixTime,
 ) -> Result<RepairFacts, Failure> {
-    let key = FactKey::RepairCursor.to_string();
-    let page = ctx.host.facts().list(&key, None, 1).await?;
-    let cursor = documents::read::<_, CursorDocument>(ctx, &FactKey::RepairCursor).await;
+    let key = FactKey::RepairCursor;
+    let page = ctx.host.facts().list(&key.to_string(), None, 1).await?;
     // The next step replaces an unreadable document.
-    let cursor = match cursor {
-        Err(Failure::Corrupt(_)) => Some(CursorDocument::default()),
-        read => read?,
-    };
-    let stored_at = page.facts.first().map(|fact| fact.stored_at);
+    let (cursor, _) = documents::read_or_replace::<_, CursorDocument>(ctx, &key).await?;
+    let cursor = cursor.unwrap_or_default();
     let enabled = ctx.config.repair_operations > 0;
-    Ok(match (cursor, stored_at) {
-        (Some(cursor), Some(stored_at)) => RepairFacts {
+    Ok(match page.facts.first() {
+        Some(stored) => RepairFacts {
             enabled,
-            last: Some(stored_at.to_string()),
-            overdue: cursor.overdue(stored_at, now),
+            last: Some(stored.stored_at.to_string()),
+            overdue: cursor.overdue(stored.stored_at, now),
             position: cursor.next,
         },
-        _ => RepairFacts {
+        None => RepairFacts {
             enabled,
             overdue: first_release.map_or(0, |first| now.since(first)),
             ..RepairFacts::default()

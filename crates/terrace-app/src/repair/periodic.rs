@@ -9,7 +9,7 @@ use terrace_core::storage::key::FactKey;
 use crate::context::Context;
 use crate::documents::format;
 use crate::failure::Failure;
-use crate::host::{Clock as _, Condition, Facts as _, Host, LogLevel};
+use crate::host::{Clock as _, Condition, Host, LogLevel};
 use crate::outcome::Progress;
 use crate::repair::step::RepairStep;
 use crate::{documents, json};
@@ -41,7 +41,7 @@ pub(crate) async fn run<P: Host>(ctx: &Context<'_, P>) -> Progress {
 async fn take_step<P: Host>(ctx: &Context<'_, P>) -> Result<Progress, Failure> {
     format::ensure_may_write(ctx).await?;
     let now = ctx.host.clock().now();
-    let Some((cursor, etag)) = take_cursor(ctx, now).await? else {
+    let Some((cursor, unchanged)) = take_cursor(ctx, now).await? else {
         return Ok(Progress::None);
     };
     let (mut cursor, position) = begin(ctx, cursor).await?;
@@ -58,7 +58,8 @@ async fn take_step<P: Host>(ctx: &Context<'_, P>) -> Result<Progress, Failure> {
     }
     cursor.careful = cursor.careful.saturating_sub(1);
     end(&mut cursor, &step, now);
-    put_cursor(ctx, &cursor, Condition::Unchanged(etag)).await?;
+    let text = json::text(&cursor)?;
+    documents::put(ctx, &FactKey::RepairCursor, &text, &[], unchanged).await?;
     walked.map(|()| Progress::Made)
 }
 
@@ -118,18 +119,11 @@ fn end<P: Host>(cursor: &mut CursorDocument, step: &RepairStep<'_, '_, P>, now: 
 async fn take_cursor<P: Host>(
     ctx: &Context<'_, P>,
     now: UnixTime,
-) -> Result<Option<(CursorDocument, String)>, Failure> {
+) -> Result<Option<(CursorDocument, Condition)>, Failure> {
     let key = FactKey::RepairCursor;
-    let facts = ctx.host.facts();
-    let (before, condition) = match facts.get(&key).await? {
-        Some(fact) => {
-            let read = serde_json::from_slice(&fact.bytes);
-            // An unreadable cursor starts from the beginning.
-            let document: CursorDocument = read.unwrap_or_default();
-            (document, Condition::Unchanged(fact.etag))
-        }
-        None => (CursorDocument::default(), Condition::Absent),
-    };
+    // An unreadable cursor starts from the beginning.
+    let (before, condition) = documents::read_or_replace::<_, CursorDocument>(ctx, &key).await?;
+    let before = before.unwrap_or_default();
     if before.is_taken(now) {
         ctx.host.log_at(LogLevel::Info, OTHER_STEP);
         return Ok(None);
@@ -141,26 +135,12 @@ async fn take_cursor<P: Host>(
         begun: Some(now),
         ..before.clone()
     };
-    if !put_cursor(ctx, &taken, condition).await? {
+    // The end of this step is written under this condition.
+    let unchanged = documents::put_for_change(ctx, &key, &json::text(&taken)?, condition).await?;
+    if unchanged.is_none() {
         ctx.host.log_at(LogLevel::Info, OTHER_STEP);
-        return Ok(None);
     }
-    // The end of this step is written under the condition of this etag.
-    let fact = facts.get(&key).await?;
-    let ours = fact.filter(|fact| {
-        serde_json::from_slice::<CursorDocument>(&fact.bytes).is_ok_and(|it| it == taken)
-    });
-    Ok(ours.map(|fact| (before, fact.etag)))
-}
-
-async fn put_cursor<P: Host>(
-    ctx: &Context<'_, P>,
-    document: &CursorDocument,
-    condition: Condition,
-) -> Result<bool, Failure> {
-    let text = json::text(document)?;
-    let written = documents::put(ctx, &FactKey::RepairCursor, &text, &[], condition).await?;
-    Ok(written.is_some())
+    Ok(unchanged.map(|unchanged| (before, unchanged)))
 }
 
 /// Parses a stored position.
