@@ -13,78 +13,30 @@ const NATIVE = { host: "native" };
 const WORKERD = { host: "workerd", modes: ["presigned"] };
 const BOTH_MODES = { host: "workerd", modes: ["presigned", "worker"] };
 
-const ON_BOTH = { test: NATIVE, more: WORKERD };
-const ON_BOTH_WITH_URLS = { test: NATIVE, more: BOTH_MODES };
+/** The files by their runs, the hosts of each level. */
+const RUNS = [
+  // `npm run acceptance` and `npm run ecosystem`.
+  [{ own: NONE }, "acceptance/clients", "ecosystem/renovate"],
+  // The entry of the Worker alone, in Node, and the scripts.
+  [{ test: NONE }, "clients/worker/entry", "scripts/compatibility", "scripts/deploy", "scripts/settings", "scripts/signing-key"],
+  [{ test: NONE }, "scripts/release/action", "scripts/release/artefacts", "scripts/release/release", "scripts/release/versions"],
+  // Oracles, and the licences of all packages.
+  [{ more: NONE }, "clients/access/jose", "clients/parsers/metadata", "clients/parsers/oracles", "scripts/release/licences"],
+  [{ test: NATIVE }, "clients/access/access", "clients/admin/status", "clients/mcp/clients", "clients/mcp/sign-in", "clients/native/air-gapped"],
+  [{ test: NATIVE }, "clients/mirror/mirror-add", "clients/mirror/mirror-modules", "clients/oci/oci-access"],
+  [{ test: NATIVE }, "clients/registry/example", "clients/registry/gpg", "clients/registry/in-use"],
+  // A browser: on workerd, where the pages are the same, the tests over HTTP read them.
+  [{ more: NATIVE }, "clients/access/login", "clients/pages/appearance", "clients/pages/copying", "clients/pages/keyboard", "clients/pages/sign-in"],
+  // A command, kills and object stores.
+  [{ more: NATIVE }, "clients/native/acceptance", "clients/native/killed", "clients/registry/store"],
+  [{ test: NATIVE, more: WORKERD }, "clients/admin/admin", "clients/mirror/pull", "clients/registry/doctor", "compatibility/clients"],
+  [{ test: NATIVE, more: BOTH_MODES }, "clients/mirror/mirror", "clients/oci/oci", "clients/oci/oci-push", "clients/registry/modules", "clients/registry/providers"],
+  [{ more: WORKERD }, "clients/registry/big-archives", "clients/worker/config", "clients/worker/edge", "clients/worker/lost-kv", "clients/worker/observed"],
+  [{ more: WORKERD }, "clients/worker/packed", "clients/worker/soak", "clients/worker/standby", "clients/worker/upgrade"],
+  [{ more: BOTH_MODES }, "clients/worker/failover", "clients/worker/killed", "clients/worker/races"],
+];
 
-const LEVELS = {
-  "acceptance/clients": { own: NONE }, // npm run acceptance
-  "compatibility/clients": ON_BOTH, // and npm run compatibility, with other clients
-  "ecosystem/renovate": { own: NONE }, // npm run ecosystem
-
-  "clients/access/access": { test: NATIVE },
-  "clients/access/jose": { more: NONE }, // an oracle
-  "clients/access/login": { more: NATIVE }, // a browser
-
-  "clients/admin/admin": ON_BOTH, // exports and imports of archives
-  "clients/admin/status": { test: NATIVE },
-
-  "clients/mcp/clients": { test: NATIVE },
-  "clients/mcp/sign-in": { test: NATIVE },
-
-  "clients/mirror/mirror": ON_BOTH_WITH_URLS,
-  "clients/mirror/mirror-add": { test: NATIVE },
-  "clients/mirror/mirror-modules": { test: NATIVE },
-  "clients/mirror/pull": ON_BOTH, // archives pass through the Worker into the bucket
-
-  "clients/native/acceptance": { more: NATIVE }, // a command, not a protocol
-  "clients/native/air-gapped": { test: NATIVE },
-  "clients/native/killed": { more: NATIVE }, // kills
-
-  "clients/oci/oci": ON_BOTH_WITH_URLS,
-  "clients/oci/oci-access": { test: NATIVE },
-  "clients/oci/oci-push": ON_BOTH_WITH_URLS, // uploads in chunks through the Worker
-
-  // A browser. On workerd, where the pages are the same, the tests over HTTP read them.
-  "clients/pages/appearance": { more: NATIVE },
-  "clients/pages/copying": { more: NATIVE },
-  "clients/pages/keyboard": { more: NATIVE },
-  "clients/pages/sign-in": { more: NATIVE },
-
-  "clients/parsers/metadata": { more: NONE }, // an oracle
-  "clients/parsers/oracles": { more: NONE }, // an oracle
-
-  "clients/registry/big-archives": { more: WORKERD }, // the memory of the Worker
-  "clients/registry/doctor": ON_BOTH,
-  "clients/registry/example": { test: NATIVE },
-  "clients/registry/gpg": { test: NATIVE },
-  "clients/registry/in-use": { test: NATIVE },
-  "clients/registry/modules": ON_BOTH_WITH_URLS,
-  "clients/registry/providers": ON_BOTH_WITH_URLS,
-  "clients/registry/store": { more: NATIVE }, // object stores
-
-  "clients/worker/config": { more: WORKERD },
-  "clients/worker/edge": { more: WORKERD },
-  "clients/worker/entry": { test: NONE }, // the entry alone, in Node
-  "clients/worker/failover": { more: BOTH_MODES }, // URLs of the second bucket
-  "clients/worker/killed": { more: BOTH_MODES }, // uploads are interrupted at both places
-  "clients/worker/lost-kv": { more: WORKERD },
-  "clients/worker/observed": { more: WORKERD },
-  "clients/worker/packed": { more: WORKERD },
-  "clients/worker/races": { more: BOTH_MODES }, // uploads race at both places
-  "clients/worker/soak": { more: WORKERD },
-  "clients/worker/standby": { more: WORKERD },
-  "clients/worker/upgrade": { more: WORKERD },
-
-  "scripts/compatibility": { test: NONE },
-  "scripts/deploy": { test: NONE },
-  "scripts/release/action": { test: NONE },
-  "scripts/release/artefacts": { test: NONE },
-  "scripts/release/licences": { more: NONE }, // it reads the licences of all packages
-  "scripts/release/release": { test: NONE },
-  "scripts/release/versions": { test: NONE },
-  "scripts/settings": { test: NONE },
-  "scripts/signing-key": { test: NONE },
-};
+const LEVELS = Object.fromEntries(RUNS.flatMap(([levels, ...names]) => names.map((name) => [name, levels])));
 
 const nameOf = (file) => file.replaceAll("\\", "/").replace(/^tests\/|\.test\.mjs$/g, "");
 

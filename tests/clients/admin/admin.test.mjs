@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-import { answers, does, fill } from "../support/administered.mjs";
+import { answers, fill } from "../support/administered.mjs";
 import { HOST, usingProvider, withEachClient } from "../support/client.mjs";
 import { run, unlessOnPath } from "../support/programs.mjs";
 import { inBothModes, useRegistry } from "../support/registry.mjs";
@@ -27,7 +27,7 @@ inBothModes((mode) => {
   before(async () => fill(registry));
 
   test("verification of an undamaged registry finds no faults", async () => {
-    const { status, documents, audit_entries, archives, hashed_bytes, bytes, orphans } = await does(registry, "verify");
+    const { status, documents, audit_entries, archives, hashed_bytes, bytes, orphans } = await registry.report(["admin", "verify"]);
     assert.equal(status, "ok");
     assert.deepEqual({ documents: documents - audit_entries, orphans }, { documents: DOCUMENTS, orphans: 0 });
     assert.ok(audit_entries > 10, `${audit_entries}`);
@@ -36,9 +36,9 @@ inBothModes((mode) => {
   });
 
   test("an export can be verified with sha256sum, and a second export downloads nothing", async (t) => {
-    const first = await does(registry, "export", directory);
+    const first = await registry.report(["admin", "export", directory]);
     assert.equal(first.fetched, first.archives);
-    assert.equal((await does(registry, "export", directory)).fetched, 0);
+    assert.equal((await registry.report(["admin", "export", directory])).fetched, 0);
     assert.equal(unlessOnPath("sha256sum"), false);
     const checked = await run("sha256sum", ["-c", "--quiet", "SHA256SUMS"], { cwd: directory });
     assert.equal(checked.code, 0, checked.output);
@@ -48,32 +48,32 @@ inBothModes((mode) => {
     // A damaged file of the copy is downloaded again.
     const [name] = (await readFile(join(directory, "SHA256SUMS"), "utf8")).match(/archives\/\w+\.zip/);
     await writeFile(join(directory, name), "damaged");
-    assert.equal((await does(registry, "export", directory)).fetched, 1);
+    assert.equal((await registry.report(["admin", "export", directory])).fetched, 1);
   });
 
   test("a copy contains the audit log", async () => {
-    const { entries } = await does(registry, "audit", "--verify", "--copy", directory);
-    assert.deepEqual(entries, (await does(registry, "audit", "--verify")).entries);
+    const { entries } = await registry.report(["admin", "audit", "--verify", "--copy", directory]);
+    assert.deepEqual(entries, (await registry.report(["admin", "audit", "--verify"])).entries);
   });
 
   test("a registry imported from a copy gives the same answers", async (t) => {
-    const imported = await does(copy, "import", directory);
+    const imported = await copy.report(["admin", "import", directory]);
     assert.deepEqual({ created: imported.created, unchanged: imported.unchanged, sent: imported.sent }, { created: IMPORTED, unchanged: 0, sent: 16 });
     assert.deepEqual(await answers(copy), await answers(registry));
     for (const place of [registry, copy]) assert.equal((await place.request(REVOKED)).status, 410);
-    assert.equal((await does(copy, "verify")).status, "ok");
-    assert.deepEqual((await does(copy, "reindex")).rewritten, []);
-    const again = await does(copy, "import", directory);
+    assert.equal((await copy.report(["admin", "verify"])).status, "ok");
+    assert.deepEqual((await copy.report(["admin", "reindex"])).rewritten, []);
+    const again = await copy.report(["admin", "import", directory]);
     assert.deepEqual({ created: again.created, unchanged: again.unchanged, sent: again.sent }, { created: 0, unchanged: IMPORTED, sent: 0 });
     // A copy of the copy differs only in its name and in the log, because each registry has its own.
     const second = scratch(t);
-    await does(copy, "export", second);
+    await copy.report(["admin", "export", second]);
     const sums = async (place) => {
       const lines = (await readFile(join(place, "SHA256SUMS"), "utf8")).split("\n");
       return lines.filter((line) => !line.includes(" facts/audit/"));
     };
     assert.deepEqual(await sums(second), await sums(directory));
-    const { entries } = await does(copy, "audit", "--verify");
+    const { entries } = await copy.report(["admin", "audit", "--verify"]);
     assert.ok(entries.every(({ what }) => /^(PUT|POST) \/admin\/v1\/(facts|reindex)$/.test(what)), JSON.stringify(entries));
   });
 

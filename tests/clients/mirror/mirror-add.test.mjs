@@ -3,9 +3,7 @@ import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-import { cli } from "../../../scripts/build.mjs";
 import { hostBlock, networkMirror, onlyLinux, usingProvider, withEachClient } from "../support/client.mjs";
-import { run } from "../support/programs.mjs";
 import { useRegistry } from "../support/registry.mjs";
 import { ELSEWHERE, HERE, provider } from "../support/releases.mjs";
 import { scratch } from "../support/scratch.mjs";
@@ -29,13 +27,7 @@ withEachClient((client) => {
     for (const version of ["1.0.0", "1.1.0", "2.0.0"]) await origin.publishes(provider({ address: "acme/hello", version, key }));
   });
 
-  /** Runs `terrace …` and returns its report. */
-  async function terrace(...args) {
-    const env = { ...process.env, ...mirror.env, SSL_CERT_FILE: authorities };
-    const { code, stdout, output } = await run(cli, [...args, "--json"], { env });
-    assert.equal(code, 0, output.toString());
-    return JSON.parse(stdout.toString());
-  }
+  const terrace = (...args) => mirror.report(args, { env: { SSL_CERT_FILE: authorities } });
 
   const mirrors = (...args) => terrace("mirror", ...args, "--origin", `${ORIGIN}=${origin.url}`);
 

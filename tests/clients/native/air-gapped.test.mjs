@@ -4,7 +4,6 @@ import assert from "node:assert/strict";
 import { cp } from "node:fs/promises";
 import { join } from "node:path";
 
-import { cli } from "../../../scripts/build.mjs";
 import { hostBlock, networkMirror, onlyLinux, usingProvider, withEachClient } from "../support/client.mjs";
 import { registryOf, useRegistry } from "../support/registry.mjs";
 import { runs } from "../support/programs.mjs";
@@ -29,9 +28,8 @@ withEachClient((client) => {
   });
 
   /** Runs `terrace` for the registry on the connected machine, or another one. */
-  async function terrace(args, { env } = connected) {
-    return (await runs(cli, args, { env: { ...process.env, SSL_CERT_FILE: origin.env.SSL_CERT_FILE, ...env } })).stdout.toString();
-  }
+  const terrace = async (args, registry = connected) =>
+    (await registry.terrace(args, { env: { SSL_CERT_FILE: origin.env.SSL_CERT_FILE, ...registry.env } })).stdout.toString();
 
   /** Mirrors the providers of a project, and writes everything into the directory to carry. */
   async function carry(project) {

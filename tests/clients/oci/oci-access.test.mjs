@@ -1,14 +1,13 @@
 // A private registry by OCI: OpenTofu with configured credentials, and clients of other projects that log in.
 import assert from "node:assert/strict";
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import { sha256 } from "../support/archives.mjs";
-import { ociMirror, onlyLinux, usingModule, usingProvider, withEachClient } from "../support/client.mjs";
+import { ociHome, ociMirror, onlyLinux, usingModule, usingProvider, withEachClient } from "../support/client.mjs";
 import { run, runs, unlessOnPath } from "../support/programs.mjs";
 import { inBothModes, useRegistry } from "../support/registry.mjs";
 import { ELSEWHERE, HERE, mirrored, module, provider, saying } from "../support/releases.mjs";
-import { scratch } from "../support/scratch.mjs";
 import { before, describe, test } from "../support/testing.mjs";
 import { createToken } from "../support/tokens.mjs";
 
@@ -16,7 +15,6 @@ const ORIGIN = "origin.invalid";
 
 function usePrivateRegistry(mode, vars) {
   const registry = useRegistry({ mode, https: true, vars: { TERRACE_ACCESS: "private", ...vars } });
-  const directory = scratch();
   before(async () => {
     const key = await registry.trusts("open");
     const greeting = module({ address: "acme/greeting/local", version: "1.0.0", files: saying("hello") });
@@ -78,17 +76,6 @@ withEachClient((client) => {
 describe("clients of other projects at a private registry", { skip: onlyLinux }, () => inBothModes((mode) => {
   const registry = usePrivateRegistry(mode);
 
-  /** Creates a home directory with this password in Docker's configuration. */
-  async function home(t, password) {
-    const directory = scratch(t);
-    const auth = Buffer.from(`anybody:${password}`).toString("base64");
-    await mkdir(join(directory, "docker"));
-    await writeFile(join(directory, "docker", "config.json"), JSON.stringify({ auths: password ? { [registry.host]: { auth } } : {} }));
-    const env = { ...process.env, HOME: directory, DOCKER_CONFIG: join(directory, "docker"), SSL_CERT_FILE: registry.env.SSL_CERT_FILE };
-    delete env.XDG_RUNTIME_DIR;
-    return { env, cwd: directory };
-  }
-
   for (const [program, ...args] of [
     ["crane", "ls"],
     ["regctl", "tag", "ls"],
@@ -97,10 +84,10 @@ describe("clients of other projects at a private registry", { skip: onlyLinux },
   ]) {
     test(`${program} lists tags only with a token as the password (6.10)`, { skip: unlessOnPath(program) }, async (t) => {
       const repository = `${program === "skopeo" ? "docker://" : ""}${registry.host}/modules/acme/greeting/local`;
-      const { stdout } = await runs(program, [...args, repository], await home(t, registry.reader));
+      const { stdout } = await runs(program, [...args, repository], await ociHome(t, registry, registry.reader));
       assert.match(stdout.toString(), /1\.0\.0/);
       for (const password of [null, "wrong"]) {
-        const { code, output } = await run(program, [...args, repository], await home(t, password));
+        const { code, output } = await run(program, [...args, repository], await ociHome(t, registry, password));
         assert.notEqual(code, 0, output);
       }
     });
@@ -114,7 +101,7 @@ describe("clients of other projects at a private registry", { skip: onlyLinux },
   ]) {
     test(`${program} downloads an archive with a token as the password`, { skip: unlessOnPath(program) }, async (t) => {
       const repository = `${registry.host}/modules/acme/greeting/local`;
-      const options = await home(t, registry.reader);
+      const options = await ociHome(t, registry, registry.reader);
       const { stdout } = await runs(program, download(repository, `sha256:${registry.archive}`), options);
       const bytes = program === "skopeo" ? await readFile(join(options.cwd, "pulled", registry.archive)) : stdout;
       assert.equal(sha256(bytes), registry.archive);

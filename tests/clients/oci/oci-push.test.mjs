@@ -4,11 +4,10 @@ import { mkdir, mkdtemp, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import { sha256, zip } from "../support/archives.mjs";
-import { networkMirror, ociMirror, onlyLinux, usingProvider, withEachClient } from "../support/client.mjs";
+import { networkMirror, ociHome, ociMirror, onlyLinux, usingProvider, withEachClient } from "../support/client.mjs";
 import { run, runs, unlessOnPath } from "../support/programs.mjs";
 import { inBothModes, useRegistry } from "../support/registry.mjs";
 import { ELSEWHERE, HERE } from "../support/releases.mjs";
-import { scratch } from "../support/scratch.mjs";
 import { describe, test } from "../support/testing.mjs";
 
 /** The `skip` option of a test that needs a client. */
@@ -17,20 +16,11 @@ const unlessUsable = (program) => onlyLinux || unlessOnPath(program);
 const INDEX = "application/vnd.oci.image.index.v1+json";
 const VERSION = "4.0.6";
 
-/** A user of these programs with their own home directory; `logIn` uses the admin token as the password. */
+/** A user of these programs with their own home directory, who logs in with the admin token as the password. */
 async function user(t, registry) {
-  const home = scratch(t);
-  const env = { ...process.env, HOME: home, DOCKER_CONFIG: join(home, "docker"), SSL_CERT_FILE: registry.env.SSL_CERT_FILE };
-  delete env.XDG_RUNTIME_DIR;
-  await mkdir(env.DOCKER_CONFIG);
+  const { cwd: home, env } = await ociHome(t, registry);
   const calls = (program) => async (...args) => (await runs(program, args, { env, cwd: home })).stdout.toString();
-  const fails = (program) => async (...args) => {
-    const { code, output } = await run(program, args, { env, cwd: home });
-    assert.notEqual(code, 0, output);
-    return output;
-  };
-  const password = registry.secrets.adminToken;
-  return { home, env, calls, fails, password };
+  return { home, env, calls, password: registry.secrets.adminToken };
 }
 
 /** Writes the zips of a provider to files; returns their names by platform. */

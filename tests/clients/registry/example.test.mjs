@@ -8,7 +8,6 @@ import { buildExamples } from "../../../examples/build.mjs";
 import { terraformConfig } from "../../../scripts/lib/client-files.mjs";
 import { root } from "../../../scripts/lib/paths.mjs";
 import { withEachClient, withOldTerraform } from "../support/client.mjs";
-import { run } from "../support/programs.mjs";
 import { inBothModes, useRegistry } from "../support/registry.mjs";
 import { HERE } from "../support/releases.mjs";
 import { scratch } from "../support/scratch.mjs";
@@ -25,21 +24,13 @@ describe("the examples", () => {
     let publishProvider;
     let publishModule;
 
-    /** Runs `terrace`, and returns its exit code and the JSON it prints. */
-    async function terrace(args, { token = registry.secrets.adminToken } = {}) {
-      const env = { ...process.env, TERRACE_URL: registry.url, TERRACE_TOKEN: token };
-      const { code, stdout, output } = await run("terrace", ["--json", ...args], { env });
-      return { code, answer: stdout.length > 0 ? JSON.parse(stdout) : null, output };
-    }
-
     before(async () => {
       examples = await buildExamples({ stateDir: directory });
       const { namespace, publicKeyFile, providerDist, providerDocs, moduleDir, moduleAddress, moduleVersion } = examples;
       publishProvider = ["publish", "provider", providerDist, "--docs", providerDocs, "--require-docs", "--namespace", namespace];
       publishModule = ["publish", "module", moduleDir, "--address", moduleAddress, "--version", moduleVersion];
       for (const args of [["key", "add", namespace, publicKeyFile], publishProvider, publishModule]) {
-        const { code, output } = await terrace(args);
-        assert.equal(code, 0, output);
+        await registry.terrace(args);
       }
     });
 
@@ -63,10 +54,8 @@ describe("the examples", () => {
 
     test("publishing the same files again changes nothing", async () => {
       for (const args of [publishProvider, publishModule]) {
-        const { code, answer, output } = await terrace(args);
-        assert.equal(code, 0, output);
-        assert.equal(answer.status, "unchanged");
-        assert.equal(answer.documentation.status, "unchanged");
+        const { status, documentation } = await registry.report(args);
+        assert.deepEqual([status, documentation.status], ["unchanged", "unchanged"]);
       }
     });
 
@@ -75,9 +64,7 @@ describe("the examples", () => {
         [examples.providerDocs, { pages: 2 }],
         [examples.moduleDir, { inputs: 2, outputs: 2, submodules: 1, examples: 0 }],
       ]) {
-        const { code, answer, output } = await terrace(["docs", "check", directory]);
-        assert.equal(code, 0, output);
-        assert.deepEqual(answer.documentation, expected);
+        assert.deepEqual((await registry.report(["docs", "check", directory])).documentation, expected);
       }
     });
   });

@@ -4,7 +4,6 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 
-import { run } from "../support/programs.mjs";
 import { useRegistry } from "../support/registry.mjs";
 import { scratch } from "../support/scratch.mjs";
 import { before, describe, test } from "../support/testing.mjs";
@@ -23,16 +22,7 @@ describe("what is in use", () => {
     }
   }
 
-  function terrace(...args) {
-    const env = { ...process.env, TERRACE_URL: registry.url, TERRACE_TOKEN: registry.secrets.adminToken };
-    return run("terrace", args, { cwd: work, env });
-  }
-
-  async function runs(...args) {
-    const { code, output } = await terrace(...args);
-    assert.equal(code, 0, output);
-    return output;
-  }
+  const runs = async (...args) => (await registry.terrace(args, { cwd: work })).output;
 
   const publishes = (name, version, from = name) => runs("publish", "module", "--address", `acme/${name}/aws`, "--version", version, `../${from}`);
 
@@ -66,8 +56,7 @@ describe("what is in use", () => {
   test("the SARIF of a check is valid", async () => {
     await publishes("app", "1.1.0", "next");
     await runs("release", "deprecate", "acme/app/aws", "--reason", "use acme/net/aws");
-    const { code, stdout, output } = await terrace("check", "--sarif");
-    assert.equal(code, 3, output);
+    const { stdout } = await registry.terrace(["check", "--sarif"], { cwd: work, code: 3 });
     const sarif = JSON.parse(stdout);
     assert.deepEqual(sarif.runs[0].results.map(({ ruleId }) => ruleId), ["revoked", "deprecated"]);
     const Ajv = ofSarif("ajv");

@@ -2,9 +2,7 @@
 import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { cli } from "../../../scripts/build.mjs";
 import { sha256 } from "./archives.mjs";
-import { runs } from "./programs.mjs";
 import { HERE, mirrored, module, provider, saying } from "./releases.mjs";
 
 const MANIFEST = "application/vnd.oci.image.manifest.v1+json";
@@ -30,12 +28,6 @@ const STATUSES = [
   ["providers/acme/hello", "deprecated"],
   ["providers/acme/hello/1.1.0+b", "revoked"],
 ];
-
-/** Runs `terrace admin` against a registry, which must succeed. Returns its report. */
-export async function does(registry, ...args) {
-  const { stdout } = await runs(cli, ["admin", ...args, "--json"], { env: { ...process.env, ...registry.env } });
-  return JSON.parse(stdout.toString());
-}
 
 /** Returns a registry's answers, without the parts that differ between registries and over time. */
 export async function answers(registry) {

@@ -2,8 +2,6 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 
-import { cli } from "../../../scripts/build.mjs";
-import { runs } from "./programs.mjs";
 import { mirrored, module, provider, saying } from "./releases.mjs";
 
 export const PROVIDER = "acme/widget";
@@ -93,8 +91,7 @@ async function writeAll(directory, files) {
 
 /** Publishes all packages; `directory` is for their files and the signing key. */
 export async function publishCatalogue(registry, directory) {
-  const env = { ...process.env, ...registry.env, TERRACE_URL: registry.url, TERRACE_TOKEN: registry.secrets.adminToken };
-  const terrace = (...args) => runs(cli, args, { env, cwd: directory });
+  const terrace = (...args) => registry.terrace(args, { cwd: directory });
   const key = await registry.trusts("acme");
   await registry.publishes(
     provider({ address: PROVIDER, version: "1.0.0", key }),

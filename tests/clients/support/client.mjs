@@ -90,6 +90,17 @@ function clientEnv(home, configFile, env) {
   return { ...Object.fromEntries(inherited), HOME: home, CHECKPOINT_DISABLE: "1", TF_CLI_CONFIG_FILE: configFile, ...env };
 }
 
+/** Creates a home directory for clients of OCI registries; Docker's configuration there has the password, if there is one. */
+export async function ociHome(t, registry, password) {
+  const cwd = scratch(t);
+  const DOCKER_CONFIG = join(cwd, "docker");
+  await mkdir(DOCKER_CONFIG);
+  const auth = Buffer.from(`anybody:${password}`).toString("base64");
+  if (password) await writeFile(join(DOCKER_CONFIG, "config.json"), JSON.stringify({ auths: { [registry.host]: { auth } } }));
+  const { XDG_RUNTIME_DIR, ...env } = process.env;
+  return { cwd, env: { ...env, ...certificates(registry), HOME: cwd, DOCKER_CONFIG } };
+}
+
 class Workspace {
   constructor(program, directory, env) {
     this.program = program;

@@ -13,7 +13,27 @@ import { before, test } from "./testing.mjs";
 /** The number of earlier versions that are checked after each kill. At the end, all are checked. */
 const SAMPLE = 6;
 
-const KINDS = ["provider", "module", "mirrored", "provider"];
+/** How each kind of release is made, its lists, and the paths with the archives of a version. */
+const KINDS = {
+  provider: {
+    make: (version, key) => provider({ address: "acme/hello", version, key }),
+    lists: ["/v1/providers/acme/hello/versions", "/mirror/127.0.0.1/acme/hello/index.json", "/v2/providers/acme/hello/tags/list"],
+    downloads: (version, packages = []) => [
+      `/mirror/127.0.0.1/acme/hello/${version}.json`,
+      ...packages.map(({ os, arch }) => `/v1/providers/acme/hello/${version}/download/${os}/${arch}`),
+    ],
+  },
+  module: {
+    make: (version) => module({ address: "acme/greeting/aws", version, files: saying(`hello ${version}`) }),
+    lists: ["/v1/modules/acme/greeting/aws/versions", "/v2/modules/acme/greeting/aws/tags/list"],
+    downloads: (version) => [`/v1/modules/acme/greeting/aws/${version}/download`],
+  },
+  mirrored: {
+    make: (version, key) => mirrored("origin.example", key, provider({ address: "acme/widget", version, key })),
+    lists: ["/mirror/origin.example/acme/widget/index.json", "/v2/providers/origin.example/acme/widget/tags/list"],
+    downloads: (version) => [`/mirror/origin.example/acme/widget/${version}.json`],
+  },
+};
 
 /**
  * Defines the test for the suite that is being defined.
@@ -64,13 +84,13 @@ export function defineKills(registry, { kills, publishers }) {
       const sample = Array.from({ length: SAMPLE }, () => published[Math.floor(random() * published.length)]);
       for (const it of sample.filter(Boolean)) await isWhole(it, when);
       for (const [number, it] of pending.entries()) {
-        const isListed = await lists(it);
+        const listed = await isListed(it);
         if (statuses[number] !== null) {
           assert.equal(statuses[number], 201, it.path);
-          assert.ok(isListed, `${when}: ${it.path} was published`);
+          assert.ok(listed, `${when}: ${it.path} was published`);
         }
-        if (isListed) await isWhole(it, when);
-        found[statuses[number] ? "done" : isListed ? "listed" : (await isThere(it)) ? "brokenOff" : "untouched"] += 1;
+        if (listed) await isWhole(it, when);
+        found[statuses[number] ? "done" : listed ? "listed" : (await isThere(it)) ? "brokenOff" : "untouched"] += 1;
         const { status, answer } = await registry.publish(it);
         assert.ok([200, 201].includes(status), `${when}: ${it.path} again: ${status} ${JSON.stringify(answer)}`);
         await isWhole(it, `${when}, again`);
@@ -81,31 +101,25 @@ export function defineKills(registry, { kills, publishers }) {
     t.diagnostic(`${kills} kills after ${moments.join(", ")} of ${wholeMs.toFixed(0)} ms; publishes: ${JSON.stringify(found)}`);
   });
 
+  /** Creates a release for each publisher: versions of providers, modules and mirrored providers in turn. */
   function releases(round) {
-    return Promise.all(Array.from({ length: publishers }, (_, number) => release(round, number)));
-  }
-
-  /** Creates versions of a provider, a module and a mirrored provider. */
-  async function release(round, number) {
-    const version = `${round}.${number}.1`;
-    const kinds = [
-      () => provider({ address: "acme/hello", version, key }),
-      () => module({ address: "acme/greeting/aws", version, files: saying(`hello ${version}`) }),
-      () => mirrored("origin.example", key, provider({ address: "acme/widget", version, key })),
-      () => provider({ address: "acme/hello", version, key }),
-    ];
-    const at = number % KINDS.length;
-    return { ...(await kinds[at]()), kind: KINDS[at], version };
+    return Promise.all(
+      Array.from({ length: publishers }, async (_, number) => {
+        const version = `${round}.${number}.1`;
+        const kind = KINDS[["provider", "module", "mirrored", "provider"][number % 4]];
+        return { ...(await kind.make(version, key)), ...kind, version };
+      }),
+    );
   }
 
   /** Returns whether the lists of this kind contain the version: all of them must, or none. */
-  async function lists({ kind, version }) {
-    const texts = await Promise.all(LISTS[kind].map((path) => textOf(path)));
+  async function isListed({ lists, version }) {
+    const texts = await Promise.all(lists.map((path) => textOf(path)));
     return texts.every((text) => text.includes(`"${version}"`));
   }
 
-  async function isThere({ kind, version }) {
-    const { status } = await registry.request(VERSION[kind](version)[0]);
+  async function isThere({ downloads, version }) {
+    const { status } = await registry.request(downloads(version)[0]);
     return status === 200;
   }
 
@@ -117,9 +131,9 @@ export function defineKills(registry, { kills, publishers }) {
 
   /** Checks that every download of a version works and returns the published bytes. */
   async function isWhole(it, when) {
-    assert.ok(await lists(it), `${when}: ${it.path} is listed`);
+    assert.ok(await isListed(it), `${when}: ${it.path} is listed`);
     const digests = [];
-    for (const path of VERSION[it.kind](it.version, it.body.packages)) {
+    for (const path of it.downloads(it.version, it.body.packages)) {
       const answer = await registry.json(path);
       for (const url of urlsIn(answer)) {
         const response = await fetch(url);
@@ -130,22 +144,6 @@ export function defineKills(registry, { kills, publishers }) {
     for (const digest of it.archives.keys()) assert.ok(digests.includes(digest), `${when}: ${it.path} has its bytes`);
   }
 }
-
-const LISTS = {
-  provider: ["/v1/providers/acme/hello/versions", "/mirror/127.0.0.1/acme/hello/index.json", "/v2/providers/acme/hello/tags/list"],
-  module: ["/v1/modules/acme/greeting/aws/versions", "/v2/modules/acme/greeting/aws/tags/list"],
-  mirrored: ["/mirror/origin.example/acme/widget/index.json", "/v2/providers/origin.example/acme/widget/tags/list"],
-};
-
-/** The paths with the archives of a version. */
-const VERSION = {
-  provider: (version, packages = []) => [
-    `/mirror/127.0.0.1/acme/hello/${version}.json`,
-    ...packages.map(({ os, arch }) => `/v1/providers/acme/hello/${version}/download/${os}/${arch}`),
-  ],
-  module: (version) => [`/v1/modules/acme/greeting/aws/${version}/download`],
-  mirrored: (version) => [`/mirror/origin.example/acme/widget/${version}.json`],
-};
 
 function urlsIn(answer) {
   const named = [answer.download_url, answer.shasums_url, answer.shasums_signature_url, answer.location];

@@ -3,10 +3,12 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import tls from "node:tls";
 
+import { cli } from "../../../scripts/build.mjs";
 import { temporaryDirectory } from "../../../scripts/lib/cleanup.mjs";
 import { adminOf, publishRelease } from "../../../scripts/lib/publisher.mjs";
 import { startNativeServer } from "../../../scripts/native-server.mjs";
 import { newSecrets, startServer } from "../../../scripts/server.mjs";
+import { run } from "./programs.mjs";
 import { presignedUrl } from "./s3.mjs";
 import { newKey } from "./signing.mjs";
 import { before, cleanupOf, describe } from "./testing.mjs";
@@ -97,6 +99,20 @@ export class Registry {
       const { status, answer } = await this.publish(publication);
       if (status !== 201) throw new Error(`publishing answers ${status}: ${JSON.stringify(answer)}`);
     }
+  }
+
+  /** Runs `terrace` for this registry, which must end with this code. */
+  async terrace(args, { code = 0, cwd, env } = {}) {
+    const own = { ...this.env, TERRACE_URL: this.url, TERRACE_TOKEN: this.secrets.adminToken };
+    const result = await run(cli, args, { cwd, env: { ...process.env, ...own, ...env } });
+    if (result.code !== code) throw new Error(`terrace ${args.join(" ")} ends with ${result.code}: ${result.output}`);
+    return result;
+  }
+
+  /** Runs `terrace` for this registry, which must end with this code, and returns its report. */
+  async report(args, options) {
+    const { stdout } = await this.terrace([...args, "--json"], options);
+    return JSON.parse(stdout.toString());
   }
 
   /** Registers a key for a namespace, by default a new one, and returns it. */

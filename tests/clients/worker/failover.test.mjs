@@ -3,11 +3,10 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 
-import { cli } from "../../../scripts/build.mjs";
 import { openForwarder } from "../../../scripts/lib/local-s3.mjs";
 import { startGateway } from "../support/stores.mjs";
 import { HOST, installedClients, usingModule, usingProvider } from "../support/client.mjs";
-import { run, unlessOnPath } from "../support/programs.mjs";
+import { unlessOnPath } from "../support/programs.mjs";
 import { MODES } from "../support/registry.mjs";
 import { module, provider, saying } from "../support/releases.mjs";
 import { presignedUrl } from "../support/s3.mjs";
@@ -78,16 +77,8 @@ class Registry extends WatchedRegistry {
     return (await fetch(url, { method: "HEAD" })).status;
   }
 
-  /** Runs `terrace`, which must end with this code, and returns its report. */
-  async does(args, code = 0) {
-    const env = { ...process.env, TERRACE_URL: this.url, TERRACE_TOKEN: this.secrets.adminToken };
-    const result = await run(cli, [...args, "--json"], { env });
-    assert.equal(result.code, code, result.output);
-    return JSON.parse(result.stdout.toString());
-  }
-
   async serves(bucket) {
-    const { failover } = await this.does(["admin", "failover", bucket === "fallback" ? "on" : "off", "--reason", "a test"]);
+    const { failover } = await this.report(["admin", "failover", bucket === "fallback" ? "on" : "off", "--reason", "a test"]);
     assert.equal(failover.serving, bucket);
   }
 
@@ -96,7 +87,7 @@ class Registry extends WatchedRegistry {
     await this.store([{ key: "failover/copy", text: "{}" }]);
     for (let runs = 0; runs < 60; runs += 1) {
       await this.runScheduled();
-      const { copy } = (await this.does(["admin", "failover", "status"])).failover;
+      const { copy } = (await this.report(["admin", "failover", "status"])).failover;
       if (copy?.compared && copy.missing === 0) return;
     }
     assert.fail("no comparison was completed");
@@ -147,16 +138,16 @@ function define(mode) {
   }
 
   test("the command copies everything once, and nothing more", async () => {
-    const counted = await registry.does(["admin", "replicate", "--dry-run"]);
+    const counted = await registry.report(["admin", "replicate", "--dry-run"]);
     assert.ok(counted.missing > 0 && counted.missing === counted.stored, JSON.stringify(counted));
-    const copied = await registry.does(["admin", "replicate"]);
+    const copied = await registry.report(["admin", "replicate"]);
     assert.deepEqual([copied.copied, copied.stored], [counted.missing, counted.stored]);
-    assert.equal((await registry.does(["admin", "replicate"])).missing, 0);
-    assert.equal((await registry.does(["admin", "verify"])).missing_in_fallback, 0);
+    assert.equal((await registry.report(["admin", "replicate"])).missing, 0);
+    assert.equal((await registry.report(["admin", "verify"])).missing_in_fallback, 0);
   });
 
   test("the second bucket serves after the first complete comparison", async () => {
-    await registry.does(["admin", "failover", "on", "--reason", "a test"], 4);
+    await registry.report(["admin", "failover", "on", "--reason", "a test"], { code: 4 });
     await registry.compares();
     const { keeps_versions: keepsVersions } = (await registry.admin("GET", "/admin/v1/doctor")).answer.failover;
     assert.notEqual(keepsVersions, true);
@@ -175,32 +166,32 @@ function define(mode) {
   test("an erased archive is removed from both buckets", async () => {
     const digest = await digestOf(moduleOf("secret"));
     assert.equal(await registry.copyOf(digest), 200);
-    await registry.does(["admin", "erase", "acme/secret/aws@1.0.0", "--reason", "a leaked key", "--yes"]);
+    await registry.report(["admin", "erase", "acme/secret/aws@1.0.0", "--reason", "a leaked key", "--yes"]);
     assert.equal(await registry.copyOf(digest), 404);
     assert.equal((await registry.head(`archives/${digest}.zip`)).status, 404);
-    const { erased, surplus } = await registry.does(["admin", "replicate"]);
+    const { erased, surplus } = await registry.report(["admin", "replicate"]);
     assert.deepEqual([erased, surplus], [[], []]);
   });
 
   test("an erasure that does not reach the second bucket warns, and the scheduled event completes it", async () => {
     const digest = await digestOf(moduleOf("left"));
     await registry.second.stop();
-    const { warnings, left_in_fallback } = await registry.does(["admin", "erase", "acme/left/aws@1.0.0", "--reason", "a leaked key", "--yes"]);
+    const { warnings, left_in_fallback } = await registry.report(["admin", "erase", "acme/left/aws@1.0.0", "--reason", "a leaked key", "--yes"]);
     assert.ok(left_in_fallback.some((key) => key.startsWith("archives/")), String(left_in_fallback));
     assert.match(JSON.stringify(warnings), /second bucket may still have copies of erased archives/);
     await registry.second.start();
     assert.equal((await registry.head(`archives/${digest}.zip`)).status, 404);
     assert.equal(await registry.copyOf(digest), 200);
-    await registry.does(["admin", "verify"], 3);
+    await registry.report(["admin", "verify"], { code: 3 });
     await copies(digest, 404);
-    await registry.does(["admin", "verify"]);
+    await registry.report(["admin", "verify"]);
   });
 
   if (mode === "presigned") {
     test("an export takes archives from the second bucket while the endpoint of the main one does not answer", async (t) => {
       await registry.main.stop();
       t.after(() => registry.main.start());
-      const { archives, warnings } = await registry.does(["admin", "export", join(scratch(t), "backup")]);
+      const { archives, warnings } = await registry.report(["admin", "export", join(scratch(t), "backup")]);
       assert.ok(archives > 0);
       assert.match(JSON.stringify(warnings), /comes from the second bucket/);
     });
@@ -218,7 +209,7 @@ function define(mode) {
   }
 
   test("clients install during an outage after the change, and nothing diverges when the main bucket returns", async (t) => {
-    const before = await registry.does(["admin", "verify"]);
+    const before = await registry.report(["admin", "verify"]);
     const old = new URL(await registry.location());
     await registry.breaks();
     for (const client of clients) await (await workspace(t, client)).fails("init");
@@ -240,9 +231,9 @@ function define(mode) {
     await registry.serves("main");
     await registry.follows("main");
     await installs(t);
-    const after = await registry.does(["admin", "verify"]);
+    const after = await registry.report(["admin", "verify"]);
     assert.deepEqual([after.archives, after.missing_in_fallback], [before.archives, 0]);
-    const { missing, erased, surplus } = await registry.does(["admin", "replicate"]);
+    const { missing, erased, surplus } = await registry.report(["admin", "replicate"]);
     assert.deepEqual([missing, erased, surplus], [0, [], []]);
     for (const name of ["secret", "left"]) {
       const digest = await digestOf(moduleOf(name));

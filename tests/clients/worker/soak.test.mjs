@@ -4,8 +4,6 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { cli } from "../../../scripts/build.mjs";
-import { run } from "../support/programs.mjs";
 import { module, provider, saying } from "../support/releases.mjs";
 import { before, describe, test } from "../support/testing.mjs";
 import { useWatchedRegistry } from "../support/watched.mjs";
@@ -138,10 +136,7 @@ describe(`a registry under mixed load for ${SECONDS} seconds`, () => {
     const rewritten = (await walk("/admin/v1/reindex")).flatMap((step) => [...step.rewritten, ...step.removed, ...step.failed]);
     // The merged catalogue waits for its turn.
     assert.deepEqual(rewritten.filter((name) => name !== "merged-catalog/1"), []);
-    const env = { ...process.env, TERRACE_URL: registry.url, TERRACE_TOKEN: registry.secrets.adminToken };
-    for (const args of [["verify"], ["audit", "--verify"]]) {
-      const { code, output } = await run(cli, ["admin", ...args], { env });
-      assert.equal(code, 0, output);
-    }
+    await registry.terrace(["admin", "verify"]);
+    await registry.terrace(["admin", "audit", "--verify"]);
   });
 });

@@ -16,7 +16,6 @@ use terrace_archive::{
     inspect_tar_gz,
 };
 use terrace_base::time::UnixTime;
-use terrace_core::model::shasums::Shasums;
 use terrace_jose::{Expected, IssuerKeys, UnverifiedToken};
 use terrace_openpgp::{detached_signature, parse_signing_keys, verify_detached};
 
@@ -30,7 +29,6 @@ fn main() -> io::Result<()> {
         let verdict = match kind {
             b'z' => zip(&case),
             b't' => module(inspect_tar_gz(&case)),
-            b's' => shasums(&case),
             b'p' => openpgp(&case)?,
             b'j' => token(&case)?,
             other => return Err(io::Error::other(format!("no kind {other}"))),
@@ -147,22 +145,6 @@ fn entry(entry: &Entry) -> Value {
     };
     let permissions = entry.unix_mode.map(|mode| mode & 0o777);
     json!({ "name": entry.name, "kind": kind, "size": entry.uncompressed, "mode": permissions })
-}
-
-fn shasums(case: &[u8]) -> Value {
-    let Ok(text) = str::from_utf8(case) else {
-        return refused("", &["not UTF-8"], |_| "NotUtf8".to_owned());
-    };
-    match Shasums::parse(text) {
-        Err(errors) => refused("", &errors, variant),
-        Ok(shasums) => {
-            let digests = shasums.filenames().map(|name| {
-                let digest = shasums.digest_of(name).map(|digest| digest.to_string());
-                (name.to_owned(), Value::from(digest))
-            });
-            accepted("digests", digests.collect::<Map<_, _>>())
-        }
-    }
 }
 
 /// The parts are the time, the keys in armour, the signed text, and the signature. Of an accepted case it returns the
