@@ -6,24 +6,19 @@ use std::rc::Rc;
 
 use terrace_base::digest::{Sha256, Sha512};
 use terrace_base::time::UnixTime;
-use terrace_core::index::ListedRelease;
 use terrace_core::model::oci::Digest;
-use terrace_core::model::package::Package;
-use terrace_core::model::version::Version;
 use terrace_core::storage::key::{ArchiveKey, BytesKey, FactKey};
 use worker::crypto::{DigestStream, DigestStreamAlgorithm};
 use worker::js_sys::Uint8Array;
 use worker::wasm_bindgen::JsValue;
 use worker::wasm_bindgen_futures::JsFuture;
-use worker::{
-    Conditional, HttpMetadata, Include, Object, Objects, Range, ResponseBody, console_warn, web_sys,
-};
+use worker::{Conditional, HttpMetadata, Include, Object, Objects, Range, ResponseBody, web_sys};
 
 use super::clock::millis;
 use super::inflate::inflate;
 use terrace_app::host::{
     ArchiveHead, Archives, BytesPage, Condition, Fact, FactPage, Facts, Inflated, ListedBytes,
-    ListedFact, Payload, ReleasePage, Revision, StoreError, Stored,
+    ListedFact, Payload, Revision, StoreError, Stored,
 };
 use terrace_app::usage::{PlatformPart, UsageMeter};
 
@@ -155,37 +150,6 @@ impl Facts for Bucket {
         Ok(object.map(|object| Revision(object.version())))
     }
 
-    async fn releases(
-        &self,
-        package: &Package,
-        cursor: Option<String>,
-    ) -> Result<ReleasePage, StoreError> {
-        let _timed = self.meter.time(PlatformPart::R2, millis);
-        let prefix = FactKey::releases_of(package);
-        let failed = |error| failure("list", &prefix, &error);
-        let list = self
-            .bucket
-            .list()
-            .prefix(prefix.as_str())
-            .include(vec![Include::CustomMetadata]);
-        let list = match cursor {
-            Some(cursor) => list.cursor(cursor),
-            None => list,
-        };
-        let page = list.execute().await.map_err(failed)?;
-        let mut releases = Vec::new();
-        for object in page.objects() {
-            match FactKey::version_in(&object.key()) {
-                Some(version) => {
-                    releases.push((version.clone(), listed(package, version, &object)))
-                }
-                None => console_warn!("{} is not the key of a release: skipped", object.key()),
-            }
-        }
-        let cursor = page.truncated().then(|| page.cursor()).flatten();
-        Ok(ReleasePage { releases, cursor })
-    }
-
     async fn list(
         &self,
         prefix: &str,
@@ -215,13 +179,6 @@ impl Facts for Bucket {
         let deleted = self.bucket.delete(key.to_string()).await;
         deleted.map_err(|error| failure("delete", key, &error))
     }
-}
-
-fn listed(package: &Package, version: Version, object: &Object) -> Option<ListedRelease> {
-    let metadata = object.custom_metadata().ok()?;
-    ListedRelease::from_metadata(package, version, stored_at(object), |name| {
-        metadata.get(name).map(String::as_str)
-    })
 }
 
 impl Archives for Bucket {

@@ -40,20 +40,13 @@ impl Upstream for Internet {
         let _timed = self.meter.time(PlatformPart::Origin, millis);
         in_time(seconds, async |signal| {
             let (response, final_url) = follow(fetch, guard, signal).await?;
-            let status = response.status();
-            let body = match response.body() {
-                Some(body) if status == 200 => read(&body, fetch.max_bytes).await?,
+            match response.status() {
+                200 => fetched(&response, final_url, fetch.max_bytes).await,
                 _ => {
                     discard(&response);
-                    Vec::new()
+                    Ok(without_body(&response, final_url))
                 }
-            };
-            Ok(Fetched {
-                status,
-                final_url,
-                content_type: header(&response, "content-type"),
-                body,
-            })
+            }
         })
         .await
     }
@@ -68,16 +61,7 @@ impl Upstream for Internet {
         in_time(seconds, async |signal| {
             let url = resolve(&inquiry.url, None)?;
             let response = send(&url, guard, inquiry.into(), signal).await?;
-            let body = match response.body() {
-                Some(body) => read(&body, inquiry.max_bytes).await?,
-                None => Vec::new(),
-            };
-            Ok(Fetched {
-                status: response.status(),
-                final_url: url.href(),
-                content_type: header(&response, "content-type"),
-                body,
-            })
+            fetched(&response, url.href(), inquiry.max_bytes).await
         })
         .await
     }
@@ -121,16 +105,7 @@ impl Upstream for Internet {
                 init.set_body(&body.into());
             }
             let response = send_init(&url, guard, &init).await?;
-            let body = match response.body() {
-                Some(body) => read(&body, request.max_bytes).await?,
-                None => Vec::new(),
-            };
-            Ok(Fetched {
-                status: response.status(),
-                final_url: url.href(),
-                content_type: header(&response, "content-type"),
-                body,
-            })
+            fetched(&response, url.href(), request.max_bytes).await
         })
         .await
     }
@@ -162,6 +137,31 @@ impl Upstream for Internet {
         length: u64,
     ) -> Result<(Self::Stream, Self::Stream), UpstreamError> {
         fork::fork(&stream, length).map_err(|error| failed(&error))
+    }
+}
+
+/// Returns the answer to a request, with at most one byte more than `max` of its body.
+async fn fetched(
+    response: &web_sys::Response,
+    final_url: String,
+    max: u64,
+) -> Result<Fetched, UpstreamError> {
+    let body = match response.body() {
+        Some(body) => read(&body, max).await?,
+        None => Vec::new(),
+    };
+    Ok(Fetched {
+        body,
+        ..without_body(response, final_url)
+    })
+}
+
+fn without_body(response: &web_sys::Response, final_url: String) -> Fetched {
+    Fetched {
+        status: response.status(),
+        final_url,
+        content_type: header(response, "content-type"),
+        body: Vec::new(),
     }
 }
 

@@ -11,7 +11,6 @@
 use terrace_base::digest::Sha256;
 use terrace_base::time::UnixTime;
 use terrace_core::http::request_line::ClientProduct;
-use terrace_core::index::ListedRelease;
 use terrace_core::model::oci::Digest;
 use terrace_core::model::package::Package;
 use terrace_core::model::version::Version;
@@ -98,16 +97,6 @@ pub enum Condition {
     Unchanged(String),
 }
 
-/// A page of a list of releases.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ReleasePage {
-    /// Each release, with its entry for listings if the object's metadata contains one. The time of an entry is
-    /// that of the object unless its metadata contains a better one.
-    pub releases: Vec<(Version, Option<ListedRelease>)>,
-    /// The cursor of the next page, if there is one.
-    pub cursor: Option<String>,
-}
-
 /// A page of a list of documents of any kind.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FactPage {
@@ -156,13 +145,6 @@ pub trait Facts {
         metadata: &[(&str, String)],
         condition: Condition,
     ) -> Result<Option<Revision>, StoreError>;
-
-    /// Returns up to 1,000 releases of a package, with their metadata, starting at `cursor`.
-    async fn releases(
-        &self,
-        package: &Package,
-        cursor: Option<String>,
-    ) -> Result<ReleasePage, StoreError>;
 
     /// Lists up to `limit` documents with keys that begin with `prefix`, after the one named `after`.
     async fn list(
@@ -368,13 +350,19 @@ pub trait Indices {
     ) -> Result<Option<StoredIndex<Self::Stream>>, StoreError>;
 
     /// Returns the indices of up to [`INDICES_AT_ONCE`](terrace_core::limits::INDICES_AT_ONCE) keys as text, in the order of
-    /// the keys, in one operation. A value that no index function wrote counts as missing. Each is subject to the
-    /// consistency of [`Indices::get`].
+    /// the keys. A platform that can do this in one operation should. A value that no index function wrote counts as
+    /// missing. Each is subject to the consistency of [`Indices::get`].
     async fn get_all(
         &self,
         keys: &[&IndexKey],
         cache_seconds: u32,
-    ) -> Result<Vec<Option<StoredIndex<Self::Stream>>>, StoreError>;
+    ) -> Result<Vec<Option<StoredIndex<Self::Stream>>>, StoreError> {
+        let mut found = Vec::new();
+        for key in keys {
+            found.push(self.get(key, IndexForm::Text, cache_seconds).await?);
+        }
+        Ok(found)
+    }
 
     /// Returns up to 1,000 keys that begin with `prefix`, ascending, starting at `cursor`. Writes and
     /// removals of the last minute may be missing from it.

@@ -16,7 +16,7 @@ use terrace_core::storage::release::Release;
 use crate::access::status;
 use crate::context::Context;
 use crate::documents::releases;
-use crate::host::{Clock as _, Facts as _, Host};
+use crate::host::{Clock as _, Host};
 use crate::index::{index_refresh, index_writer};
 use crate::json;
 use crate::oci::pushed_index_refresh;
@@ -54,8 +54,7 @@ pub(crate) async fn change<P: Host>(
     }
     let release = match &version {
         None => {
-            let page = ctx.host.facts().releases(&package, None).await?;
-            if page.releases.is_empty() {
+            if !releases::has_any(ctx, &package).await? {
                 let message = format!("{} does not exist", package.address());
                 return Err(Problem::NotFound(message).into());
             }

@@ -46,6 +46,7 @@ use terrace_app::host::StoreError;
 use terrace_base::digest::Sha256;
 use terrace_core::storage::key::{FactKey, IndexKey, Lease};
 
+use crate::blocking::blocking;
 use crate::hashing::Verified;
 use crate::index::StoredIndices;
 use crate::index::database::{Database, Found};
@@ -157,6 +158,18 @@ impl Directory {
             inner.forget_catalog()?;
         }
         Ok(Ok(Self(Arc::new(inner))))
+    }
+
+    /// Runs an operation on a thread that may block. An error names the operation and the key.
+    async fn run<T: Send + 'static>(
+        &self,
+        name: &str,
+        key: impl Display,
+        operation: impl FnOnce(&Inner) -> io::Result<T> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let inner = Arc::clone(&self.0);
+        let done = blocking(move || operation(&inner)).await;
+        done.map_err(|error| failure(name, key, &error))
     }
 
     /// Returns the indices that are kept with the directory.

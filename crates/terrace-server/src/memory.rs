@@ -8,10 +8,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use bytes::Bytes;
 use terrace_app::host::{
     ArchiveHead, Archives, BytesPage, Condition, Fact, FactPage, Facts, IndexPage, Indices,
-    Inflated, Payload, ReleasePage, Revision, StoreError, Stored, UNSIZED_CHUNK_BYTES, Uploads,
+    Inflated, Payload, Revision, StoreError, Stored, UNSIZED_CHUNK_BYTES, Uploads,
 };
 use terrace_core::model::oci::Digest;
-use terrace_core::model::package::Package;
 use terrace_core::read::{IndexForm, StoredIndex};
 use terrace_core::storage::index_document::IndexDocument;
 use terrace_core::storage::key::{ArchiveKey, BytesKey, ChunkKey, FactKey, IndexKey, UPLOADS};
@@ -104,14 +103,6 @@ impl Facts for Memory {
         }
         let objects = &mut self.state().objects;
         Ok(objects.put(key, document, metadata, &condition, millis()))
-    }
-
-    async fn releases(
-        &self,
-        package: &Package,
-        cursor: Option<String>,
-    ) -> Result<ReleasePage, StoreError> {
-        Ok(self.state().objects.releases(package, cursor.as_deref()))
     }
 
     async fn list(
@@ -278,18 +269,6 @@ impl Indices for Memory {
     ) -> Result<Option<StoredIndex<ByteStream>>, StoreError> {
         let document = self.state().indices.get(&key.to_string()).cloned();
         Ok(document.map(|document| in_form(document, form)))
-    }
-
-    async fn get_all(
-        &self,
-        keys: &[&IndexKey],
-        cache_seconds: u32,
-    ) -> Result<Vec<Option<StoredIndex<ByteStream>>>, StoreError> {
-        let mut found = Vec::new();
-        for key in keys {
-            found.push(Indices::get(self, key, IndexForm::Text, cache_seconds).await?);
-        }
-        Ok(found)
     }
 
     async fn list_keys(

@@ -4,11 +4,10 @@ use std::rc::Rc;
 
 use terrace_app::host::{
     ArchiveHead, Archives, BytesPage, Condition, Fact, FactPage, Facts, IndexPage, Indices,
-    Inflated, Payload, ReleasePage, Revision, StoreError, Stored, Uploads,
+    Inflated, Payload, Revision, StoreError, Stored, Uploads,
 };
 use terrace_app::usage::{PlatformPart, Timed, UsageMeter};
 use terrace_core::model::oci::Digest;
-use terrace_core::model::package::Package;
 use terrace_core::read::{IndexForm, StoredIndex};
 use terrace_core::storage::index_document::IndexDocument;
 use terrace_core::storage::key::{ArchiveKey, BytesKey, ChunkKey, FactKey, IndexKey};
@@ -48,7 +47,6 @@ impl<S: Facts> Facts for Metered<S> {
         fn get(key: &FactKey) -> Option<Fact>;
         fn revision(key: &FactKey) -> Option<Revision>;
         fn put(key: &FactKey, document: &str, metadata: &[(&str, String)], condition: Condition) -> Option<Revision>;
-        fn releases(package: &Package, cursor: Option<String>) -> ReleasePage;
         fn list(prefix: &str, after: Option<&str>, limit: u32) -> FactPage;
         fn delete(key: &FactKey) -> ();
     }

@@ -12,7 +12,6 @@ mod connection;
 mod facts;
 #[cfg(test)]
 mod fault_tests;
-mod flag;
 mod markers;
 mod probe;
 mod s3;
@@ -47,7 +46,6 @@ use facts::{etag_of, listed_part};
 use markers::{MARKERS, Markers, indices_of};
 
 pub use connection::{Connection, UrlError};
-pub use flag::FlagError;
 pub use store_url::FormError;
 
 /// The name of the local file in a temporary directory.

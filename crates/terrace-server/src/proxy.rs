@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use terrace_base::network::Network;
-use terrace_base::untrusted::{self, QUOTED_CHARS};
 
 /// The client of a request, as far as the host knows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,8 +19,6 @@ pub(crate) struct Client {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct TrustedProxies {
     networks: Vec<Network>,
-    /// Whether an unreadable header of a trusted proxy was reported.
-    unreadable: Arc<AtomicBool>,
     /// Whether a header of another peer was reported.
     untrusted: Arc<AtomicBool>,
 }
@@ -46,7 +43,7 @@ impl TrustedProxies {
     /// Each proxy appends the address of its own peer to `X-Forwarded-For`, so the client is the last address that is not a
     /// trusted proxy's. Earlier ones are the statements of others.
     ///
-    /// Each of the two notices is returned once: a proxy that is not configured sends such headers with every request.
+    /// The notice is returned once: a proxy that is not configured sends such headers with every request.
     pub(crate) fn client(
         &self,
         peer: IpAddr,
@@ -60,12 +57,10 @@ impl TrustedProxies {
         if !self.include(peer) {
             return (direct, self.untrusted(direct.address, header));
         }
-        let mut notice = None;
         let chain = header(FORWARDED_FOR).unwrap_or_default();
         let mut address = direct.address;
         for before in chain.rsplit(',') {
             let Some(before) = address_of(before.trim()) else {
-                notice = self.unreadable(peer, &chain);
                 break;
             };
             address = before.to_canonical();
@@ -79,18 +74,7 @@ impl TrustedProxies {
             address,
             is_secure: scheme.map_or(is_secure, |it| it.trim().eq_ignore_ascii_case("https")),
         };
-        (client, notice)
-    }
-
-    fn unreadable(&self, peer: IpAddr, chain: &str) -> Option<String> {
-        let is_first = !chain.is_empty() && !self.unreadable.swap(true, Relaxed);
-        is_first.then(|| {
-            format!(
-                "the proxy {peer} sends X-Forwarded-For: {}, in which the last address cannot be read: its clients count as one; \
-                 let it send addresses separated by commas",
-                untrusted::quoted(chain).at_most(QUOTED_CHARS)
-            )
-        })
+        (client, None)
     }
 
     fn untrusted(&self, peer: IpAddr, header: impl Fn(&str) -> Option<String>) -> Option<String> {
@@ -172,17 +156,13 @@ mod tests {
     }
 
     #[test]
-    fn a_proxy_that_is_not_understood_or_not_trusted_is_reported_once() {
+    fn a_proxy_that_is_not_trusted_is_reported_once() {
         let proxies = TrustedProxies::new(vec!["10.0.0.0/8".parse().unwrap()]);
         let notice = |peer, name: &'static str, value: &str| {
             let header = |asked: &str| (asked == name).then(|| value.to_owned());
             proxies.client(ip(peer), false, header).1
         };
         assert_eq!(notice("10.0.0.1", FORWARDED_PROTO, "https"), None);
-        assert_eq!(notice("10.0.0.1", FORWARDED_FOR, "192.0.2.1"), None);
-        let unreadable = notice("10.0.0.1", FORWARDED_FOR, "unknown").unwrap();
-        assert!(unreadable.contains("\"unknown\""), "{unreadable}");
-        assert_eq!(notice("10.0.0.1", FORWARDED_FOR, "unknown"), None);
         assert_eq!(notice("192.0.2.1", "host", "r.example"), None);
         let untrusted = notice("192.0.2.1", FORWARDED_PROTO, "https").unwrap();
         assert!(untrusted.contains("--trust-proxy 192.0.2.1"), "{untrusted}");

@@ -139,13 +139,13 @@ impl Server {
             let name = format!("terrace-{number}");
             let thread = std::thread::Builder::new()
                 .name(name)
-                .spawn(move || thread.run(runtime, None));
+                .spawn(move || thread(runtime, None));
             threads.push(thread?);
         }
         let first = self.thread(bucket, indices)?;
         // The socket is closed when the last thread has stopped to accept.
         drop(self.listener);
-        let first = first.run(runtime, Some((signals, self.tls)));
+        let first = first(runtime, Some((signals, self.tls)));
         for thread in threads {
             let ended = thread.join();
             ended.map_err(|_| io::Error::other("a thread of the server has panicked"))??;
@@ -153,53 +153,38 @@ impl Server {
         first
     }
 
-    fn thread<B, I>(&self, bucket: B, indices: I) -> io::Result<Worker<B, I>> {
-        Ok(Worker {
-            listener: self.listener.try_clone()?,
-            shared: Arc::clone(&self.shared),
-            entrance: self.entrance.clone(),
-            look_interval: self.look_interval,
-            connections: Arc::clone(&self.connections),
-            stop: self.stop.clone(),
-            bucket,
-            indices,
-        })
-    }
-}
-
-/// Everything that a thread needs to begin.
-struct Worker<B, I> {
-    listener: TcpListener,
-    shared: Arc<Shared>,
-    entrance: Entrance,
-    look_interval: Option<Duration>,
-    connections: Arc<Semaphore>,
-    stop: watch::Sender<bool>,
-    bucket: B,
-    indices: I,
-}
-
-impl<B: Bucket, I: IndexStore> Worker<B, I> {
-    /// Runs the thread to its end. The first thread also receives signals and runs the periodic tasks.
-    fn run(self, runtime: Runtime, signals: Option<(Signals, Option<TlsFiles>)>) -> io::Result<()> {
-        let _others_end_too = StopAtEnd(self.stop.clone());
-        let stopping = self.stop.subscribe();
-        LocalSet::new().block_on(&runtime, async move {
-            let listener = tokio::net::TcpListener::from_std(self.listener)?;
-            let look_interval = self.look_interval.filter(|_| self.bucket.is_shared());
-            let thread = Thread::new(self.shared, self.entrance, self.bucket, self.indices);
-            if let Some((signals, tls)) = signals {
-                spawn_local(signals.obey(tls, self.stop));
-                thread.repair_regularly(stopping.clone());
-                if let Some(interval) = look_interval {
-                    thread.look_regularly(interval, stopping.clone());
+    /// Returns the work of a thread to its end. With signals, it is the first thread, which also runs the periodic tasks.
+    fn thread<B: Bucket, I: IndexStore>(
+        &self,
+        bucket: B,
+        indices: I,
+    ) -> io::Result<impl FnOnce(Runtime, Option<FirstThread>) -> io::Result<()> + use<B, I>> {
+        let listener = self.listener.try_clone()?;
+        let (shared, entrance) = (Arc::clone(&self.shared), self.entrance.clone());
+        let (connections, stop) = (Arc::clone(&self.connections), self.stop.clone());
+        let look_interval = self.look_interval.filter(|_| bucket.is_shared());
+        Ok(move |runtime: Runtime, first: Option<FirstThread>| {
+            let _others_end_too = StopAtEnd(stop.clone());
+            let stopping = stop.subscribe();
+            LocalSet::new().block_on(&runtime, async move {
+                let listener = tokio::net::TcpListener::from_std(listener)?;
+                let thread = Thread::new(shared, entrance, bucket, indices);
+                if let Some((signals, tls)) = first {
+                    spawn_local(signals.obey(tls, stop));
+                    thread.repair_regularly(stopping.clone());
+                    if let Some(interval) = look_interval {
+                        thread.look_regularly(interval, stopping.clone());
+                    }
                 }
-            }
-            thread.accept(listener, self.connections, stopping).await;
-            Ok(())
+                thread.accept(listener, connections, stopping).await;
+                Ok(())
+            })
         })
     }
 }
+
+/// The signals to obey, and the certificate to renew.
+type FirstThread = (Signals, Option<TlsFiles>);
 
 /// Stops the server when a thread ends, also by a panic.
 struct StopAtEnd(watch::Sender<bool>);

@@ -14,6 +14,10 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::host::{Fact, Facts as _, Host, Indices as _, ListedFact, Revision, StoreError};
 
+/// Maximum number of releases that one request lists, as of R2
+/// (<https://developers.cloudflare.com/r2/api/workers/workers-api-reference/#r2listoptions>).
+const RELEASES_AT_ONCE: u32 = 1_000;
+
 /// Returns the release of a version, if it was published.
 pub(crate) async fn find<P: Host>(
     ctx: &Context<'_, P>,
@@ -45,24 +49,38 @@ pub(crate) async fn list<P: Host>(
     ctx: &Context<'_, P>,
     package: &Package,
 ) -> Result<Vec<ListedRelease>, Failure> {
+    let prefix = FactKey::releases_of(package);
     let mut releases = Vec::new();
-    let mut cursor = None;
+    let mut after: Option<String> = None;
     loop {
-        let page = ctx.host.facts().releases(package, cursor).await?;
-        for (version, listed) in page.releases {
-            match listed {
-                Some(listed) => releases.push(listed),
-                None => {
-                    let release = find(ctx, package, &version).await?;
-                    releases.extend(release.as_ref().map(ListedRelease::of));
-                }
+        let facts = ctx.host.facts();
+        let page = facts
+            .list(&prefix, after.as_deref(), RELEASES_AT_ONCE)
+            .await?;
+        for fact in &page.facts {
+            if let Some(version) = FactKey::version_in(&fact.name) {
+                releases.extend(listed(ctx, package, version, fact).await?);
             }
         }
-        cursor = page.cursor;
-        if cursor.is_none() {
+        if !page.is_truncated {
             return Ok(releases);
         }
+        let last = page.facts.last().ok_or_else(|| StoreError::Failed {
+            operation: format!("list {prefix}"),
+            cause: "a page without documents is not the last one".to_owned(),
+        })?;
+        after = Some(last.name.clone());
     }
+}
+
+/// Returns whether a package has releases.
+pub(crate) async fn has_any<P: Host>(
+    ctx: &Context<'_, P>,
+    package: &Package,
+) -> Result<bool, StoreError> {
+    let prefix = FactKey::releases_of(package);
+    let page = ctx.host.facts().list(&prefix, None, 1).await?;
+    Ok(!page.facts.is_empty())
 }
 
 /// Returns the entry of a release in version lists, from the metadata of its object, or from its document if

@@ -10,7 +10,7 @@ use terrace_core::storage::key::FactKey;
 use crate::access::status;
 use crate::context::Context;
 use crate::documents::releases;
-use crate::host::{Clock as _, Facts as _, Host};
+use crate::host::{Clock as _, Host};
 use crate::index::{index_refresh, index_writer};
 use crate::oci::pushed_index_refresh;
 use crate::outcome::{AuditDetails, Call, Handled, Outcome};
@@ -54,10 +54,8 @@ pub(crate) async fn change<P: Host>(
     if let Some(release) = &release {
         index_refresh::refresh_version(ctx, release).await?;
     }
-    let is_left_to_repair = !blocks && version.is_none() && {
-        let page = ctx.host.facts().releases(&package, None).await?;
-        !page.releases.is_empty()
-    };
+    let is_left_to_repair =
+        !blocks && version.is_none() && releases::has_any(ctx, &package).await?;
     if !is_left_to_repair {
         index_refresh::publish_lists(ctx, &package).await?;
     }

@@ -1,6 +1,8 @@
 //! The files that `testdata/make.sh` creates.
 
-use crate::{SigningKey, parse_signing_keys};
+use std::fmt::Debug;
+
+use crate::{OpenPgpError, SigningKey, parse_signing_keys};
 
 /// A file of `testdata` as bytes.
 macro_rules! binary {
@@ -27,4 +29,11 @@ pub(super) const YEARS_LATER: u64 = 1_893_456_000;
 
 pub(super) fn keys(text: &str) -> Vec<SigningKey> {
     parse_signing_keys(text).unwrap()
+}
+
+/// Checks that the result is the error of this variant.
+#[track_caller]
+pub(super) fn assert_refused<T: Debug>(result: Result<T, OpenPgpError>, variant: &str) {
+    let error = format!("{:?}", result.unwrap_err());
+    assert!(error.starts_with(variant), "{error}");
 }

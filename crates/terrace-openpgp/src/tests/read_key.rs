@@ -1,6 +1,6 @@
 //! Parsing of keys.
 
-use super::fixture::{keys, text};
+use super::fixture::{assert_refused, keys, text};
 use super::forge::{self, CERTIFY, Key, SIGN, kind};
 use crate::{KeyId, KeyName, OpenPgpError, armor, limits, parse_signing_keys};
 
@@ -13,12 +13,6 @@ fn malformed(packets: &[Vec<u8>]) -> String {
         Err(OpenPgpError::MalformedKey { reason, .. }) => reason,
         other => panic!("{other:?}"),
     }
-}
-
-#[track_caller]
-fn assert_has_no_signing_key(packets: &[Vec<u8>]) {
-    let error = parse_forged(packets).unwrap_err();
-    assert!(matches!(error, OpenPgpError::NoSigningKey(_)), "{error}");
 }
 
 fn signing() -> Vec<u8> {
@@ -108,197 +102,6 @@ fn armour_headers_are_ignored() {
     assert_eq!(keys(&text), keys(text!("ed25519.asc")));
 }
 
-#[test]
-fn a_revoked_key_is_refused() {
-    let error = parse_signing_keys(text!("revoked.asc")).unwrap_err();
-    assert!(matches!(error, OpenPgpError::RevokedKey(_)), "{error}");
-}
-
-#[test]
-fn a_key_whose_only_user_id_is_revoked_is_refused() {
-    let key = Key::v4(1);
-    let revocation = forge::certification(
-        &key,
-        "forged",
-        &forge::draft(kind::CERTIFICATION_REVOCATION, &key, &[]),
-    );
-    let error = parse_forged(&[forge::certificate(&key), revocation]).unwrap_err();
-    assert!(matches!(error, OpenPgpError::RevokedKey(_)), "{error}");
-}
-
-#[test]
-fn a_key_that_may_only_certify_is_refused() {
-    let error = parse_signing_keys(text!("certify-only.asc")).unwrap_err();
-    assert!(matches!(error, OpenPgpError::NoSigningKey(_)), "{error}");
-}
-
-#[test]
-fn a_key_without_key_flags_is_refused() {
-    let key = Key::v4(1);
-    let error = parse_forged(&[forge::primary(&key), forge::user_id(&key, "a", &[])]).unwrap_err();
-    assert!(matches!(error, OpenPgpError::NoSigningKey(_)), "{error}");
-    assert!(error.to_string().contains("explicit flag"), "{error}");
-}
-
-#[test]
-fn key_flags_outside_the_signed_area_are_ignored() {
-    let key = Key::v4(1);
-    let mut draft = forge::draft(0x13, &key, &[]);
-    draft.unhashed = signing();
-    let user_id = [
-        forge::packet(13, b"a"),
-        forge::certification(&key, "a", &draft),
-    ]
-    .concat();
-    assert_has_no_signing_key(&[forge::primary(&key), user_id]);
-}
-
-#[test]
-fn the_newest_self_signature_decides() {
-    let key = Key::v4(1);
-    let older = forge::user_id(&key, "a", &[signing()]);
-    let mut newer = forge::draft(0x13, &key, &[]);
-    newer.hashed = [
-        forge::created(forge::CREATED + 1),
-        key.issuer(),
-        forge::key_flags(CERTIFY),
-    ]
-    .concat();
-    let newer = forge::certification(&key, "a", &newer);
-    assert_has_no_signing_key(&[forge::primary(&key), older, newer]);
-}
-
-#[test]
-fn every_one_of_equal_user_ids_must_allow_signing() {
-    let key = Key::v4(1);
-    let names = [("a", CERTIFY | SIGN), ("b", CERTIFY)]
-        .map(|(id, flags)| forge::user_id(&key, id, &[forge::key_flags(flags)]));
-    assert_has_no_signing_key(&[forge::primary(&key), names.concat()]);
-}
-
-#[test]
-fn the_user_id_marked_as_primary_decides() {
-    let key = Key::v4(1);
-    let marked = forge::user_id(&key, "a", &[signing(), forge::subpacket(25, &[1])]);
-    let other = forge::user_id(&key, "b", &[forge::key_flags(CERTIFY)]);
-    assert_eq!(parse_forged(&[forge::primary(&key), marked, other]), Ok(1));
-}
-
-#[test]
-fn a_signing_subkey_is_enough() {
-    let (key, sub) = (Key::v4(1), Key::v4(2));
-    let user_id = forge::user_id(&key, "a", &[forge::key_flags(CERTIFY)]);
-    let subkey = forge::subkey(&key, &sub, &[forge::key_flags(SIGN)]);
-    assert_eq!(
-        parse_forged(&[forge::primary(&key), user_id, subkey]),
-        Ok(1)
-    );
-}
-
-#[test]
-fn a_revoked_signing_subkey_is_not_enough() {
-    let (key, sub) = (Key::v4(1), Key::v4(2));
-    let user_id = forge::user_id(&key, "a", &[forge::key_flags(CERTIFY)]);
-    let subkey = forge::subkey(&key, &sub, &[forge::key_flags(SIGN)]);
-    let revocation = forge::draft(kind::SUBKEY_REVOCATION, &key, &[]);
-    let revocation = forge::binding(&key, &sub, &revocation);
-    assert_has_no_signing_key(&[forge::primary(&key), user_id, subkey, revocation]);
-}
-
-#[test]
-fn a_signing_subkey_without_cross_signature_is_refused() {
-    let (key, sub) = (Key::v4(1), Key::v4(2));
-    let draft = forge::draft(kind::SUBKEY_BINDING, &key, &[forge::key_flags(SIGN)]);
-    let subkey = [
-        forge::packet(14, &sub.body()),
-        forge::binding(&key, &sub, &draft),
-    ]
-    .concat();
-    let reason = malformed(&[forge::certificate(&key), subkey]);
-    assert_eq!(reason, "a signing subkey has no cross-signature");
-}
-
-#[test]
-fn a_signing_subkey_cross_signed_by_another_key_is_refused() {
-    let (key, sub, thief) = (Key::v4(1), Key::v4(2), Key::v4(3));
-    let more = [
-        forge::cross_signature(&key, &thief, &[]),
-        forge::key_flags(SIGN),
-    ];
-    let draft = forge::draft(kind::SUBKEY_BINDING, &key, &more);
-    let subkey = [
-        forge::packet(14, &sub.body()),
-        forge::binding(&key, &sub, &draft),
-    ]
-    .concat();
-    let error = parse_forged(&[forge::certificate(&key), subkey]).unwrap_err();
-    let OpenPgpError::SelfSignature { of, .. } = error else {
-        panic!("{error}")
-    };
-    assert_eq!(of, "cross-certification");
-}
-
-#[test]
-fn a_subkey_bound_by_another_key_is_refused() {
-    let (key, sub, thief) = (Key::v4(1), Key::v4(2), Key::v4(3));
-    let subkey = forge::subkey(&thief, &sub, &[forge::key_flags(SIGN)]);
-    let error = parse_forged(&[forge::certificate(&key), subkey]).unwrap_err();
-    assert!(
-        matches!(error, OpenPgpError::SelfSignature { of: "subkey", .. }),
-        "{error}"
-    );
-}
-
-#[test]
-fn a_subkey_without_binding_is_refused() {
-    let (key, sub) = (Key::v4(1), Key::v4(2));
-    let subkey = forge::packet(14, &sub.body());
-    let reason = malformed(&[forge::certificate(&key), subkey]);
-    assert!(reason.contains("no binding signature"), "{reason}");
-}
-
-#[test]
-fn a_forged_self_signature_is_refused() {
-    let (key, thief) = (Key::v4(1), Key::v4(3));
-    let forged = thief.sign(&forge::draft(0x13, &key, &[signing()]), b"anything");
-    let user_id = [forge::packet(13, b"a"), forge::packet(2, &forged)].concat();
-    let error = parse_forged(&[forge::certificate(&key), user_id]).unwrap_err();
-    assert!(
-        matches!(error, OpenPgpError::SelfSignature { of: "user ID", .. }),
-        "{error}"
-    );
-    assert!(error.to_string().contains("damaged or forged"), "{error}");
-}
-
-#[test]
-fn a_revocation_by_another_key_is_refused() {
-    let (key, other) = (Key::v4(1), Key::v4(3));
-    let draft = forge::draft(kind::KEY_REVOCATION, &other, &[]);
-    let revocation = forge::packet(2, &other.sign(&draft, &key.hashed()));
-    let packets = [
-        forge::primary(&key),
-        revocation,
-        forge::user_id(&key, "a", &[signing()]),
-    ];
-    let error = parse_forged(&packets).unwrap_err();
-    assert!(
-        matches!(
-            error,
-            OpenPgpError::SelfSignature {
-                of: "key revocation",
-                ..
-            }
-        ),
-        "{error}"
-    );
-}
-
-#[test]
-fn a_key_without_a_user_id_is_refused() {
-    let reason = malformed(&[forge::primary(&Key::v4(1))]);
-    assert_eq!(reason, "it has no user ID with a self-signature");
-}
-
 /// Returns a user ID as gpg exports it with `--export-options export-minimal`.
 fn revoked_user_id_alone(key: &Key, id: &str) -> Vec<u8> {
     let draft = forge::draft(kind::CERTIFICATION_REVOCATION, key, &[]);
@@ -306,117 +109,238 @@ fn revoked_user_id_alone(key: &Key, id: &str) -> Vec<u8> {
     [forge::packet(13, id.as_bytes()), revocation].concat()
 }
 
-#[test]
-fn a_revoked_user_id_without_self_signature_is_accepted() {
-    let key = Key::v4(1);
-    let revoked = revoked_user_id_alone(&key, "b");
-    assert_eq!(parse_forged(&[forge::certificate(&key), revoked]), Ok(1));
-}
-
-#[test]
-fn a_key_with_only_a_revoked_user_id_and_no_self_signature_is_refused() {
-    let (key, sub) = (Key::v4(1), Key::v4(2));
-    let revoked = revoked_user_id_alone(&key, "b");
-    let subkey = forge::subkey(&key, &sub, &[forge::key_flags(SIGN)]);
-    let error = parse_forged(&[forge::primary(&key), revoked, subkey]).unwrap_err();
-    assert!(matches!(error, OpenPgpError::RevokedKey(_)), "{error}");
-}
-
-#[test]
-fn revoked_user_ids_with_and_without_self_signature_are_refused_since_they_crash_clients() {
-    let key = Key::v4(1);
-    let revoked = revoked_user_id_alone(&key, "b");
-    let draft = forge::draft(kind::CERTIFICATION_REVOCATION, &key, &[]);
-    let also_revoked = [
-        forge::user_id(&key, "c", &[signing()]),
-        forge::certification(&key, "c", &draft),
-    ];
-    let reason = malformed(&[forge::certificate(&key), revoked, also_revoked.concat()]);
-    assert!(reason.contains("crashes"), "{reason}");
-}
-
-#[test]
-fn an_empty_exportable_subpacket_is_refused_since_it_crashes_clients() {
-    let key = Key::v4(1);
-    let user_id = forge::user_id(&key, "a", &[signing(), forge::subpacket(4, &[])]);
-    let reason = malformed(&[forge::primary(&key), user_id]);
-    assert!(reason.contains("exportable"), "{reason}");
-}
-
-#[test]
-fn a_direct_key_signature_after_a_user_id_is_refused() {
-    let key = Key::v4(1);
-    let direct = forge::key_signature(&key, &forge::draft(kind::DIRECT_KEY, &key, &[]));
-    let reason = malformed(&[forge::certificate(&key), direct]);
-    assert_eq!(
-        reason,
-        "a signature of type 0x1f follows a user ID, where it is not allowed"
-    );
-}
-
-#[test]
-fn a_direct_key_signature_before_the_user_ids_is_ignored() {
-    let key = Key::v4(1);
-    let direct = forge::key_signature(&key, &forge::draft(kind::DIRECT_KEY, &key, &[]));
-    let packets = [
-        forge::primary(&key),
-        direct,
-        forge::user_id(&key, "a", &[signing()]),
-    ];
-    assert_eq!(parse_forged(&packets), Ok(1));
-}
-
-#[test]
-fn a_self_signature_with_an_unknown_critical_subpacket_is_skipped() {
-    let key = Key::v4(1);
-    let unknown = forge::critical(forge::subpacket(100, &[]));
-    let reason = malformed(&[
-        forge::primary(&key),
-        forge::user_id(&key, "a", &[signing(), unknown]),
-    ]);
-    assert_eq!(reason, "it has no user ID with a self-signature");
-}
-
-#[test]
-fn packets_without_meaning_are_skipped() {
-    let key = Key::v4(1);
-    let nothing = [
-        forge::packet(10, b"PGP"),
-        forge::packet(12, &[0]),
-        forge::packet(60, b"?"),
-    ];
-    assert_eq!(
-        parse_forged(&[forge::certificate(&key), nothing.concat()]),
-        Ok(1)
-    );
-}
-
-#[test]
-fn packets_that_do_not_belong_in_a_key_are_refused() {
-    for tag in [1, 3, 4, 8, 9, 11, 18, 20, 30] {
-        let reason = malformed(&[forge::certificate(&Key::v4(1)), forge::packet(tag, &[0; 8])]);
-        assert_eq!(
-            reason,
-            format!("a packet with tag {tag} is not allowed in a public key")
-        );
+/// Checks that a key is accepted, or refused with an error that contains `refusal`.
+#[track_caller]
+fn assert_read(case: &str, packets: &[Vec<u8>], refusal: Option<&str>) {
+    match (parse_forged(packets), refusal) {
+        (Ok(1), None) => {}
+        (Err(error), Some(refusal)) => {
+            assert!(format!("{error:?}").contains(refusal), "{case}: {error:?}");
+        }
+        (other, _) => panic!("{case}: {other:?}"),
     }
 }
 
 #[test]
-fn a_version_6_key_is_accepted_with_a_direct_key_signature() {
-    let key = Key::v6(1);
-    let direct = forge::key_signature(&key, &forge::draft(kind::DIRECT_KEY, &key, &[signing()]));
-    assert_eq!(parse_forged(&[forge::primary(&key), direct]), Ok(1));
+fn a_revoked_key_is_refused() {
+    assert_refused(parse_signing_keys(text!("revoked.asc")), "RevokedKey");
 }
 
 #[test]
-fn a_version_6_key_without_direct_key_signature_is_refused() {
-    let key = Key::v6(1);
-    let reason = malformed(&[
-        forge::primary(&key),
-        forge::user_id(&key, "a", &[signing()]),
-    ]);
-    assert_eq!(reason, "a version 6 key has no direct-key self-signature");
+fn a_key_without_key_flags_is_refused() {
+    assert_refused(
+        parse_signing_keys(text!("certify-only.asc")),
+        "NoSigningKey",
+    );
+    let key = Key::v4(1);
+    let user_id = |id: &str, more: &[Vec<u8>]| forge::user_id(&key, id, more);
+    let certifying = || forge::key_flags(CERTIFY);
+    let mut unsigned = forge::draft(0x13, &key, &[]);
+    unsigned.unhashed = signing();
+    let mut newer = forge::draft(0x13, &key, &[]);
+    let created = forge::created(forge::CREATED + 1);
+    newer.hashed = [created, key.issuer(), certifying()].concat();
+    let newer = forge::certification(&key, "a", &newer);
+    let marked = user_id("a", &[signing(), forge::subpacket(25, &[1])]);
+    let refusal = Some("NoSigningKey");
+    for (case, user_ids, refusal) in [
+        ("without flags", vec![user_id("a", &[])], refusal),
+        (
+            "with flags outside of the signed area",
+            vec![
+                forge::packet(13, b"a"),
+                forge::certification(&key, "a", &unsigned),
+            ],
+            refusal,
+        ),
+        (
+            "with a newer self-signature without the flag",
+            vec![user_id("a", &[signing()]), newer],
+            refusal,
+        ),
+        (
+            "with an equal user ID without the flag",
+            vec![user_id("a", &[signing()]), user_id("b", &[certifying()])],
+            refusal,
+        ),
+        (
+            "with the flag at the user ID marked as primary",
+            vec![marked, user_id("b", &[certifying()])],
+            None,
+        ),
+    ] {
+        assert_read(case, &[forge::primary(&key), user_ids.concat()], refusal);
+    }
+}
+
+#[test]
+fn a_subkey_signs_if_it_is_bound_and_has_signed_its_binding() {
+    let (key, sub, thief) = (Key::v4(1), Key::v4(2), Key::v4(3));
+    let flags = || forge::key_flags(SIGN);
+    let certifying = forge::user_id(&key, "a", &[forge::key_flags(CERTIFY)]);
+    let certifying = [forge::primary(&key), certifying].concat();
+    let subkey = forge::subkey(&key, &sub, &[flags()]);
+    let revocation = forge::draft(kind::SUBKEY_REVOCATION, &key, &[]);
+    let revocation = forge::binding(&key, &sub, &revocation);
+    let bound = |more: &[Vec<u8>]| {
+        let draft = forge::draft(kind::SUBKEY_BINDING, &key, more);
+        let binding = forge::binding(&key, &sub, &draft);
+        [forge::packet(14, &sub.body()), binding].concat()
+    };
+    let stolen = bound(&[forge::cross_signature(&key, &thief, &[]), flags()]);
+    let whole = || forge::certificate(&key);
+    for (case, key, subkey, refusal) in [
+        ("valid", certifying.clone(), subkey.clone(), None),
+        (
+            "revoked",
+            certifying,
+            [subkey, revocation].concat(),
+            Some("NoSigningKey"),
+        ),
+        (
+            "without a cross-signature",
+            whole(),
+            bound(&[flags()]),
+            Some("a signing subkey has no cross-signature"),
+        ),
+        (
+            "cross-signed by another key",
+            whole(),
+            stolen,
+            Some("of: \"cross-certification\""),
+        ),
+        (
+            "bound by another key",
+            whole(),
+            forge::subkey(&thief, &sub, &[flags()]),
+            Some("of: \"subkey\""),
+        ),
+        (
+            "without a binding",
+            whole(),
+            forge::packet(14, &sub.body()),
+            Some("no binding signature"),
+        ),
+    ] {
+        assert_read(case, &[key, subkey], refusal);
+    }
+}
+
+#[test]
+fn forged_and_revoked_user_ids_and_keys_are_refused() {
+    let (key, sub, other) = (Key::v4(1), Key::v4(2), Key::v4(3));
+    let whole = || forge::certificate(&key);
+    let user_id = || forge::user_id(&key, "a", &[signing()]);
+    let draft = forge::draft(kind::CERTIFICATION_REVOCATION, &key, &[]);
+    let forged = other.sign(&forge::draft(0x13, &key, &[signing()]), b"anything");
+    let forged = [forge::packet(13, b"a"), forge::packet(2, &forged)].concat();
+    let revocation = forge::draft(kind::KEY_REVOCATION, &other, &[]);
+    let revocation = forge::packet(2, &other.sign(&revocation, &key.hashed()));
+    let alone = || revoked_user_id_alone(&key, "b");
+    let subkey = forge::subkey(&key, &sub, &[forge::key_flags(SIGN)]);
+    let also_revoked = forge::user_id(&key, "c", &[signing()]);
+    let also_revoked = [also_revoked, forge::certification(&key, "c", &draft)].concat();
+    for (case, packets, refusal) in [
+        (
+            "with a revocation of its only user ID",
+            vec![whole(), forge::certification(&key, "forged", &draft)],
+            Some("RevokedKey"),
+        ),
+        (
+            "with a forged self-signature",
+            vec![whole(), forged],
+            Some("of: \"user ID\""),
+        ),
+        (
+            "with a revocation by another key",
+            vec![forge::primary(&key), revocation, user_id()],
+            Some("of: \"key revocation\""),
+        ),
+        (
+            "without a user ID",
+            vec![forge::primary(&key)],
+            Some("it has no user ID with a self-signature"),
+        ),
+        (
+            "with a revoked user ID without a self-signature",
+            vec![whole(), alone()],
+            None,
+        ),
+        (
+            "with only such a user ID",
+            vec![forge::primary(&key), alone(), subkey],
+            Some("RevokedKey"),
+        ),
+        (
+            "with revoked user IDs with and without one, which crashes clients",
+            vec![whole(), alone(), also_revoked],
+            Some("crashes"),
+        ),
+    ] {
+        assert_read(case, &packets, refusal);
+    }
+}
+
+#[test]
+fn packets_are_read_where_clients_read_them() {
+    let key = Key::v4(1);
+    let user_id = |more: Vec<u8>| forge::user_id(&key, "a", &[signing(), more]);
+    let direct = || forge::key_signature(&key, &forge::draft(kind::DIRECT_KEY, &key, &[]));
+    let unknown = forge::critical(forge::subpacket(100, &[]));
+    let without_meaning = [
+        forge::packet(10, b"PGP"),
+        forge::packet(12, &[0]),
+        forge::packet(60, b"?"),
+    ];
+    let six = Key::v6(1);
+    let of_six = forge::draft(kind::DIRECT_KEY, &six, &[signing()]);
+    for (case, packets, refusal) in [
+        (
+            "an empty exportable subpacket, which crashes clients",
+            vec![forge::primary(&key), user_id(forge::subpacket(4, &[]))],
+            Some("exportable"),
+        ),
+        (
+            "a direct-key signature after a user ID",
+            vec![forge::certificate(&key), direct()],
+            Some("a signature of type 0x1f follows a user ID"),
+        ),
+        (
+            "a direct-key signature before the user IDs",
+            vec![forge::primary(&key), direct(), user_id(Vec::new())],
+            None,
+        ),
+        (
+            "a skipped self-signature",
+            vec![forge::primary(&key), user_id(unknown)],
+            Some("it has no user ID with a self-signature"),
+        ),
+        (
+            "packets without meaning",
+            vec![forge::certificate(&key), without_meaning.concat()],
+            None,
+        ),
+        (
+            "version 6",
+            vec![forge::primary(&six), forge::key_signature(&six, &of_six)],
+            None,
+        ),
+        (
+            "version 6 without a direct-key signature",
+            vec![
+                forge::primary(&six),
+                forge::user_id(&six, "a", &[signing()]),
+            ],
+            Some("a version 6 key has no direct-key self-signature"),
+        ),
+    ] {
+        assert_read(case, &packets, refusal);
+    }
+    for tag in [1, 3, 4, 8, 9, 11, 18, 20, 30] {
+        let packets = [forge::certificate(&key), forge::packet(tag, &[0; 8])];
+        let refusal = format!("a packet with tag {tag} is not allowed in a public key");
+        assert_read("another packet", &packets, Some(&refusal));
+    }
 }
 
 #[test]
@@ -424,8 +348,7 @@ fn keys_of_other_versions_are_refused() {
     for version in [2, 3, 5] {
         let mut body = Key::v4(1).body();
         body[0] = version;
-        let error = parse_forged(&[forge::packet(6, &body)]).unwrap_err();
-        assert!(matches!(error, OpenPgpError::UnknownKey { .. }), "{error}");
+        assert_refused(parse_forged(&[forge::packet(6, &body)]), "UnknownKey");
     }
 }
 

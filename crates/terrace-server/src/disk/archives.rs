@@ -85,34 +85,39 @@ impl Inner {
     }
 }
 
+impl Directory {
+    async fn open_file(
+        &self,
+        key: BytesKey,
+    ) -> Result<Option<(Box<dyn VolumeFile>, Stat)>, StoreError> {
+        self.run("open", key, move |inner| inner.open_bytes(&key.to_string()))
+            .await
+    }
+}
+
 impl Archives for Directory {
     type Stream = ByteStream;
 
     async fn head(&self, key: BytesKey) -> Result<Option<ArchiveHead>, StoreError> {
-        let inner = Arc::clone(&self.0);
-        let head = blocking(move || inner.head(key)).await;
-        head.map_err(|error| failure("head", key, &error))
+        self.run("head", key, move |inner| inner.head(key)).await
     }
 
     async fn read(&self, key: ArchiveKey, offset: u64, length: u64) -> Result<Vec<u8>, StoreError> {
-        let inner = Arc::clone(&self.0);
-        let read = move || match inner.open_bytes(&key.to_string())? {
-            Some((file, stat)) => {
-                // The length of the buffer, if a caller asks for more than there is.
-                let length = length.min(stat.size.saturating_sub(offset));
-                let length = usize::try_from(length).map_err(io::Error::other)?;
-                read_range(&*file, offset, length)
-            }
-            None => Ok(Vec::new()),
-        };
-        let read = blocking(read).await;
-        read.map_err(|error| failure("read", key, &error))
+        self.run("read", key, move |inner| {
+            let Some((file, stat)) = inner.open_bytes(&key.to_string())? else {
+                return Ok(Vec::new());
+            };
+            // The length of the buffer, if a caller asks for more than there is.
+            let length = length.min(stat.size.saturating_sub(offset));
+            let length = usize::try_from(length).map_err(io::Error::other)?;
+            read_range(&*file, offset, length)
+        })
+        .await
     }
 
     async fn digest(&self, key: BytesKey) -> Result<Option<Digest>, StoreError> {
-        let inner = Arc::clone(&self.0);
-        let digest = blocking(move || inner.digest(key)).await;
-        digest.map_err(|error| failure("digest", key, &error))
+        self.run("digest", key, move |inner| inner.digest(key))
+            .await
     }
 
     async fn list_bytes(
@@ -121,11 +126,12 @@ impl Archives for Directory {
         after: Option<&str>,
         limit: u32,
     ) -> Result<BytesPage, StoreError> {
-        let (inner, owned) = (Arc::clone(&self.0), prefix.to_owned());
-        let after = after.map(str::to_owned);
-        let list = move || inner.list_files((&owned, after.as_deref()), limit);
-        let listed = blocking(list).await;
-        let (found, is_truncated) = listed.map_err(|error| failure("list", prefix, &error))?;
+        let (owned, after) = (prefix.to_owned(), after.map(str::to_owned));
+        let (found, is_truncated) = self
+            .run("list", prefix, move |inner| {
+                inner.list_files((&owned, after.as_deref()), limit)
+            })
+            .await?;
         let objects = found.into_iter().filter_map(|found| {
             Some(ListedBytes {
                 name: found.key.strip_prefix(prefix)?.to_owned(),
@@ -140,9 +146,7 @@ impl Archives for Directory {
     }
 
     async fn open(&self, key: BytesKey) -> Result<Option<(u64, ByteStream)>, StoreError> {
-        let inner = Arc::clone(&self.0);
-        let opened = blocking(move || inner.open_bytes(&key.to_string())).await;
-        let opened = opened.map_err(|error| failure("open", key, &error))?;
+        let opened = self.open_file(key).await?;
         Ok(opened.map(|(file, stat)| (stat.size, stream_of(file, 0, stat.size))))
     }
 
@@ -152,16 +156,13 @@ impl Archives for Directory {
         offset: u64,
         length: u64,
     ) -> Result<Option<ByteStream>, StoreError> {
-        let failed = |error: &io::Error| failure("open", key, error);
-        let inner = Arc::clone(&self.0);
-        let opened = blocking(move || inner.open_bytes(&key.to_string())).await;
-        let Some((file, stat)) = opened.map_err(|error| failed(&error))? else {
+        let Some((file, stat)) = self.open_file(key).await? else {
             return Ok(None);
         };
         let end = offset.checked_add(length);
         if end.is_none_or(|end| end > stat.size) {
             let reason = format!("it has {} bytes, and ends before the part", stat.size);
-            return Err(failed(&io::Error::other(reason)));
+            return Err(failure("open", key, &io::Error::other(reason)));
         }
         Ok(Some(stream_of(file, offset, length)))
     }
@@ -173,9 +174,10 @@ impl Archives for Directory {
         length: u32,
         limit: u32,
     ) -> Result<Inflated, StoreError> {
-        let inner = Arc::clone(&self.0);
-        let inflated = blocking(move || inner.inflate(key, (offset, length), limit)).await;
-        inflated.map_err(|error| failure("inflate", key, &error))
+        self.run("inflate", key, move |inner| {
+            inner.inflate(key, (offset, length), limit)
+        })
+        .await
     }
 
     async fn store(
@@ -197,9 +199,9 @@ impl Archives for Directory {
     }
 
     async fn discard(&self, key: BytesKey) -> Result<(), StoreError> {
-        let inner = Arc::clone(&self.0);
-        let remove = move || inner.tree.remove(&path_of(&key.to_string())?);
-        let removed = blocking(remove).await;
-        removed.map_err(|error| failure("delete", key, &error))
+        self.run("delete", key, move |inner| {
+            inner.tree.remove(&path_of(&key.to_string())?)
+        })
+        .await
     }
 }

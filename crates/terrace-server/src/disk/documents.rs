@@ -151,7 +151,8 @@ impl Inner {
                 record,
             });
         }
-        self.records.learn(&learnt)?;
+        // A newer document may have its record already, and take its place later.
+        self.records.learn(&learnt, false)?;
         Ok((documents, is_truncated))
     }
 

@@ -26,15 +26,13 @@ impl Inner {
     }
 
     /// Concatenates chunks into a blob; `None` if one of them is missing or has another length.
-    fn assemble(&self, chunks: &[(String, u64)], digest: Digest) -> io::Result<Option<Stored>> {
+    fn assemble(&self, chunks: &[(ChunkKey, u64)], digest: Digest) -> io::Result<Option<Stored>> {
         let mut whole = Receiving::begin(&self.tree, Some(digest))?;
         for (key, length) in chunks {
-            let Some((file, stat)) = self.open_bytes(key)? else {
+            let opened = self.open_bytes(&key.to_string())?;
+            let Some((file, _)) = opened.filter(|(_, stat)| stat.size == *length) else {
                 return Ok(None);
             };
-            if stat.size != *length {
-                return Ok(None);
-            }
             let mut offset = 0;
             while offset < *length {
                 let piece = read_range(&*file, offset, PIECE_BYTES)?;
@@ -111,18 +109,17 @@ impl Uploads for Directory {
         chunks: &[(ChunkKey, u64)],
         digest: Digest,
     ) -> Result<Option<Stored>, StoreError> {
-        let inner = Arc::clone(&self.0);
-        let chunks = chunks.iter();
-        let chunks = chunks.map(|(key, length)| (key.to_string(), *length));
-        let chunks: Vec<(String, u64)> = chunks.collect();
-        let assembled = blocking(move || inner.assemble(&chunks, digest)).await;
-        assembled.map_err(|error| failure("assemble", BytesKey::Blob(digest), &error))
+        let chunks = chunks.to_vec();
+        self.run("assemble", BytesKey::Blob(digest), move |inner| {
+            inner.assemble(&chunks, digest)
+        })
+        .await
     }
 
     async fn remove(&self, names: Vec<String>) -> Result<(), StoreError> {
-        let inner = Arc::clone(&self.0);
-        let remove = move || names.iter().try_for_each(|name| inner.remove_upload(name));
-        let removed = blocking(remove).await;
-        removed.map_err(|error| failure("delete", UPLOADS, &error))
+        self.run("delete", UPLOADS, move |inner| {
+            names.iter().try_for_each(|name| inner.remove_upload(name))
+        })
+        .await
     }
 }

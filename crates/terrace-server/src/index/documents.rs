@@ -25,14 +25,6 @@ pub(crate) struct Record {
     pub(crate) metadata: Vec<(String, String)>,
 }
 
-impl Record {
-    /// Returns the value of this name.
-    pub(crate) fn value(&self, name: &str) -> Option<&str> {
-        let mut metadata = self.metadata.iter();
-        metadata.find_map(|(known, value)| (known == name).then_some(value.as_str()))
-    }
-}
-
 /// The metadata of all documents.
 #[derive(Debug, Clone)]
 pub(crate) struct DocumentRecords(Arc<Database>);
@@ -97,9 +89,13 @@ impl DocumentRecords {
         })
     }
 
-    /// Writes records in place of all others about the same keys. They may be lost: then the documents are asked for again.
-    #[cfg(feature = "object-store")]
-    pub(crate) fn replace(&self, records: &[(String, u64, Record)]) -> io::Result<()> {
+    /// Writes records of documents that are stored, in place of all others about the same keys if those are `obsolete`. They
+    /// may be lost: then the documents are asked for them again.
+    pub(crate) fn learn(
+        &self,
+        records: &[(String, u64, Record)],
+        obsolete: bool,
+    ) -> io::Result<()> {
         if records.is_empty() {
             return Ok(());
         }
@@ -108,26 +104,9 @@ impl DocumentRecords {
             for (key, number, record) in records {
                 let text = serde_json::to_string(record).map_err(io::Error::other)?;
                 let all = (key.as_str(), 0)..=(key.as_str(), u64::MAX);
-                documents.retain_in(all, |_, _| false).map_err(failed)?;
+                documents.retain_in(all, |_, _| !obsolete).map_err(failed)?;
                 documents
                     .insert((key.as_str(), *number), text.as_str())
-                    .map_err(failed)?;
-            }
-            Ok(())
-        })
-    }
-
-    /// Writes records of documents that were read. They may be lost: then the documents are read again.
-    pub(crate) fn learn(&self, records: &[(String, u64, Record)]) -> io::Result<()> {
-        if records.is_empty() {
-            return Ok(());
-        }
-        self.0.write(Durable::Later, |transaction| {
-            let mut documents = transaction.open_table(DOCUMENTS).map_err(failed)?;
-            for (key, time, record) in records {
-                let text = serde_json::to_string(record).map_err(io::Error::other)?;
-                documents
-                    .insert((key.as_str(), *time), text.as_str())
                     .map_err(failed)?;
             }
             Ok(())

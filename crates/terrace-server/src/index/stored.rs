@@ -98,19 +98,6 @@ impl Indices for StoredIndices {
         Ok(found.map(|document| in_form(document, form)))
     }
 
-    async fn get_all(
-        &self,
-        keys: &[&IndexKey],
-        _cache_seconds: u32,
-    ) -> Result<Vec<Option<StoredIndex<ByteStream>>>, StoreError> {
-        let find = |key: &&IndexKey| {
-            let found = self.find(&key.to_string());
-            let found = found.map_err(|error| failure("get", *key, &error))?;
-            Ok(found.map(|document| in_form(document, IndexForm::Text)))
-        };
-        keys.iter().map(find).collect()
-    }
-
     async fn list_keys(
         &self,
         prefix: &str,

@@ -5,17 +5,14 @@ use std::ops::Bound;
 
 use bytes::Bytes;
 use terrace_app::host::{
-    ArchiveHead, BytesPage, Condition, Fact, FactPage, Inflated, ListedBytes, ListedFact,
-    ReleasePage, Revision, StoreError, Stored,
+    ArchiveHead, BytesPage, Condition, Fact, FactPage, Inflated, ListedBytes, ListedFact, Revision,
+    StoreError, Stored,
 };
 use terrace_base::digest::Sha256;
 use terrace_base::time::UnixTime;
-use terrace_core::index::ListedRelease;
 use terrace_core::model::oci::Digest;
-use terrace_core::model::package::Package;
 use terrace_core::storage::key::{BytesKey, ChunkKey, FactKey};
 
-use super::PAGE;
 use crate::hashing::inflated;
 
 /// The objects of a bucket, by their keys.
@@ -163,33 +160,6 @@ impl Objects {
         let page = rest.by_ref().take(limit);
         let page = page.map(|(name, object)| view(name, object)).collect();
         (page, rest.next().is_some())
-    }
-
-    /// Returns a page of the releases of a package.
-    pub fn releases(&self, package: &Package, cursor: Option<&str>) -> ReleasePage {
-        let prefix = FactKey::releases_of(package);
-        let limit = u32::try_from(PAGE).unwrap_or(u32::MAX);
-        let view = |name: String, object: &Object| {
-            let version = FactKey::version_in(&format!("{prefix}{name}"))?;
-            let value = |wanted: &str| {
-                let mut metadata = object.metadata.iter();
-                let found = metadata.find(|(known, _)| known == wanted);
-                found.map(|(_, value)| value.as_str())
-            };
-            let (package, at) = (package, object.stored_at());
-            let listed = ListedRelease::from_metadata(package, version.clone(), at, value);
-            Some((name, version, listed))
-        };
-        let (page, is_truncated) = self.page(&prefix, cursor, limit, view);
-        let cursor = page.last().and_then(Option::as_ref);
-        let cursor = cursor.map(|(name, ..)| name.clone());
-        let releases = page.into_iter().flatten();
-        ReleasePage {
-            releases: releases
-                .map(|(_, version, listed)| (version, listed))
-                .collect(),
-            cursor: cursor.filter(|_| is_truncated),
-        }
     }
 
     /// Returns a page of the documents below a prefix.

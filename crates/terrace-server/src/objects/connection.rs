@@ -14,7 +14,6 @@ use object_store::{
 use terrace_presign::Presigner;
 use tokio::runtime::{Builder, Handle, Runtime};
 
-use super::flag::{FlagError, flag};
 use super::s3;
 use super::store_url::{FormError, Kind, StoreUrl};
 use crate::limits::{STORE_CONNECT_TIME, STORE_REPEAT_TIME, STORE_STALL, STORE_THREADS};
@@ -26,32 +25,6 @@ const CLIENT_SETTINGS: [ClientConfigKey; 5] = [
     ClientConfigKey::ProxyUrl,
     ClientConfigKey::ProxyCaCertificate,
     ClientConfigKey::ProxyExcludes,
-];
-
-/// Those among them that are booleans.
-const CLIENT_FLAGS: [ClientConfigKey; 2] = [
-    ClientConfigKey::AllowHttp,
-    ClientConfigKey::AllowInvalidCertificates,
-];
-
-/// The booleans of S3. The client's own errors do not name the variable.
-const S3_FLAGS: [AmazonS3ConfigKey; 7] = [
-    AmazonS3ConfigKey::ImdsV1Fallback,
-    AmazonS3ConfigKey::VirtualHostedStyleRequest,
-    AmazonS3ConfigKey::S3Express,
-    AmazonS3ConfigKey::UnsignedPayload,
-    AmazonS3ConfigKey::SkipSignature,
-    AmazonS3ConfigKey::DisableTagging,
-    AmazonS3ConfigKey::DisableBulkDelete,
-];
-
-/// The booleans of Azure.
-const AZURE_FLAGS: [AzureConfigKey; 5] = [
-    AzureConfigKey::UseEmulator,
-    AzureConfigKey::UseFabricEndpoint,
-    AzureConfigKey::UseAzureCli,
-    AzureConfigKey::SkipSignature,
-    AzureConfigKey::DisableTagging,
 ];
 
 /// An object store, and how it is reached.
@@ -84,9 +57,6 @@ pub enum UrlError {
         /// The place of the settings.
         environment: &'static str,
     },
-    /// The environment contains a value that is no boolean.
-    #[error(transparent)]
-    Flag(#[from] FlagError),
     /// The endpoint contains a user name or a password, which the error does not repeat.
     #[error(
         "AWS_ENDPOINT_URL contains \"@\": name only the host, and set the credentials in AWS_ACCESS_KEY_ID and \
@@ -164,7 +134,7 @@ impl Connection {
             Kind::S3 => {
                 let builder = AmazonS3Builder::from_env();
                 s3::check_endpoint(&builder)?;
-                let presigner = s3::presigner(&builder, &url.bucket, &url.prefix)?;
+                let presigner = s3::presigner(&builder, &url.bucket, &url.prefix);
                 (clients.s3(builder)?, presigner)
             }
             Kind::Google => (clients.gcs()?, None),
@@ -194,12 +164,8 @@ struct Clients<'a> {
 
 /// Calls the methods that the builders of all stores have, without a trait of their own.
 macro_rules! both {
-    ($clients:expr, $builder:expr, $with_name:ident, $client_key:path, $variables:expr, $flags:expr, $environment:literal) => {{
+    ($clients:expr, $builder:expr, $with_name:ident, $client_key:path, $environment:literal) => {{
         let builder = $builder.$with_name(&$clients.url.bucket);
-        for key in CLIENT_FLAGS.map($client_key).into_iter().chain($flags) {
-            let value = builder.get_config_value(&key);
-            flag($variables, key.as_ref(), value.as_deref())?;
-        }
         let mut options = client_options();
         for setting in CLIENT_SETTINGS {
             if let Some(value) = builder.get_config_value(&$client_key(setting)) {
@@ -232,8 +198,6 @@ impl Clients<'_> {
             builder,
             with_bucket_name,
             AmazonS3ConfigKey::Client,
-            s3::VARIABLES,
-            S3_FLAGS,
             "see the variables AWS_REGION, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_ENDPOINT_URL"
         )
     }
@@ -244,8 +208,6 @@ impl Clients<'_> {
             GoogleCloudStorageBuilder::from_env(),
             with_bucket_name,
             GoogleConfigKey::Client,
-            "GOOGLE_",
-            [GoogleConfigKey::SkipSignature],
             "see the variable GOOGLE_SERVICE_ACCOUNT"
         )
     }
@@ -256,8 +218,6 @@ impl Clients<'_> {
             MicrosoftAzureBuilder::from_env(),
             with_container_name,
             AzureConfigKey::Client,
-            "AZURE_",
-            AZURE_FLAGS,
             "see the variables AZURE_STORAGE_ACCOUNT_NAME and AZURE_STORAGE_ACCOUNT_KEY"
         )
     }

@@ -7,12 +7,8 @@ use object_store::{
     Attribute, Attributes, Error, GetOptions, ObjectMeta, ObjectStoreExt as _, PutMode, PutOptions,
     PutPayload, UpdateVersion,
 };
-use terrace_app::host::{
-    Condition, Fact, FactPage, Facts, ListedFact, ReleasePage, Revision, StoreError,
-};
+use terrace_app::host::{Condition, Fact, FactPage, Facts, ListedFact, Revision, StoreError};
 use terrace_base::time::UnixTime;
-use terrace_core::index::ListedRelease;
-use terrace_core::model::package::Package;
 use terrace_core::storage::key::{FactKey, Lease, PushedFact};
 
 use super::markers::is_marker;
@@ -20,9 +16,6 @@ use super::{Inner, ObjectStorage, failure, found, number_of, path_of};
 use crate::blocking::blocking;
 use crate::index::documents::{Record, metadata_of};
 use crate::limits::{METADATA_BYTES, METADATA_REQUESTS};
-
-/// The maximum number of releases in a page.
-const RELEASES_PER_PAGE: usize = 1_000;
 
 /// Separates the ETag of an object from its version, in stores that have versions: Google's conditions name only those.
 const VERSION: char = ' ';
@@ -200,7 +193,7 @@ impl Inner {
         let records = records.into_iter();
         let records = records.map(|(key, record)| (key, number_of(&record.etag), record));
         let records: Vec<_> = records.collect();
-        let _ = blocking(move || known.replace(&records)).await;
+        let _ = blocking(move || known.learn(&records, true)).await;
     }
 
     /// Lists up to `limit` objects with keys that begin with `prefix`, after the one named `after`. Returns whether there are
@@ -369,33 +362,6 @@ impl Facts for ObjectStorage {
         }
         let put = self.0.put_document(key, document, metadata, condition);
         put.await.map_err(|error| failure("put", key, &error))
-    }
-
-    async fn releases(
-        &self,
-        package: &Package,
-        cursor: Option<String>,
-    ) -> Result<ReleasePage, StoreError> {
-        let prefix = FactKey::releases_of(package);
-        let listed = self
-            .0
-            .list_documents(&prefix, cursor.as_deref(), RELEASES_PER_PAGE);
-        let listed = listed.await;
-        let (documents, is_truncated) = listed.map_err(|error| failure("list", &prefix, &error))?;
-        let last = documents.last();
-        let last = last.and_then(|(meta, _)| meta.location.as_ref().strip_prefix(&prefix));
-        let cursor = last.filter(|_| is_truncated).map(str::to_owned);
-        let releases = documents.iter().filter_map(|(meta, record)| {
-            let version = FactKey::version_in(meta.location.as_ref())?;
-            let time = stored_at(meta);
-            let value = |name: &str| record.value(name);
-            let entry = ListedRelease::from_metadata(package, version.clone(), time, value);
-            Some((version, entry))
-        });
-        Ok(ReleasePage {
-            releases: releases.collect(),
-            cursor,
-        })
     }
 
     async fn list(

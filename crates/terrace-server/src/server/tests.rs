@@ -112,28 +112,6 @@ fn read_until(stream: &mut TcpStream, text: &str) {
 
 const DISCOVERY: &str = "/.well-known/terraform.json";
 
-#[test]
-fn a_server_answers_the_requests_of_the_registry() {
-    let server = Running::start(&[]);
-    let discovery = server.get(DISCOVERY, "localhost");
-    assert!(discovery.starts_with("HTTP/1.1 200 OK\r\n"), "{discovery}");
-    assert!(discovery.contains("providers.v1"), "{discovery}");
-    let health = server.get("/healthz", "127.0.0.1");
-    assert!(
-        health.ends_with("{\"kv\":\"ok\",\"r2\":\"ok\"}\n"),
-        "{health}"
-    );
-    let head = server.exchange(&format!(
-        "HEAD {DISCOVERY} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n"
-    ));
-    let length = discovery.split("\r\n\r\n").nth(1).unwrap().len();
-    assert!(
-        head.contains(&format!("content-length: {length}\r\n")),
-        "{head}"
-    );
-    assert!(head.ends_with("\r\n\r\n"), "{head}");
-}
-
 /// A self-signed certificate for 127.0.0.1.
 const CERTIFICATE: &[u8] = include_bytes!("../../../terrace-cli/tests/fixtures/tls/cert.pem");
 const KEY: &[u8] = include_bytes!("../../../terrace-cli/tests/fixtures/tls/key.der");

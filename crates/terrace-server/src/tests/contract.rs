@@ -36,7 +36,6 @@ macro_rules! contract_tests {
             a_removed_document_can_be_created_again,
             a_list_has_the_metadata_of_each_document,
             a_list_is_in_the_order_of_keys_and_split_into_pages,
-            the_releases_of_a_package_are_listed_with_their_entries,
             bytes_are_stored_and_read_in_parts,
             a_read_ends_with_the_object,
             bytes_with_another_digest_are_not_stored,
@@ -243,26 +242,6 @@ pub(crate) async fn a_list_is_in_the_order_of_keys_and_split_into_pages<S: Facts
             assert_eq!(found, expected, "{prefix:?} by {limit}");
         }
     }
-}
-
-pub(crate) async fn the_releases_of_a_package_are_listed_with_their_entries<S: Facts>(store: &S) {
-    let package = module();
-    let key = |version: &str| FactKey::Release(package.clone(), version.parse().unwrap());
-    let metadata = [("contents", "-".to_owned())];
-    put_with(store, &key("1.0.0"), "{}", &metadata).await;
-    put_with(store, &key("1.1.0"), "{}", &[]).await;
-    let other = FactKey::Release(
-        Package::Module("acme/vpc/awsx".parse().unwrap()),
-        "9.0.0".parse().unwrap(),
-    );
-    put_with(store, &other, "{}", &[]).await;
-    let page = store.releases(&package, None).await.unwrap();
-    let versions = page.releases.iter().map(|(version, _)| version.to_string());
-    assert_eq!(versions.collect::<Vec<_>>(), ["1.0.0", "1.1.0"]);
-    let has_entry = page.releases.iter().map(|(_, entry)| entry.is_some());
-    // One lacks metadata, so its document must be read.
-    assert_eq!(has_entry.collect::<Vec<_>>(), [true, false]);
-    assert_eq!(page.cursor, None);
 }
 
 /// Returns a stream in pieces of this length, which the reader does not choose.

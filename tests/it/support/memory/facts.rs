@@ -1,7 +1,6 @@
 //! Documents in the bucket.
 
-use terrace_app::host::{Condition, Fact, FactPage, Facts, ReleasePage, Revision, StoreError};
-use terrace_core::model::package::Package;
+use terrace_app::host::{Condition, Fact, FactPage, Facts, Revision, StoreError};
 use terrace_core::storage::key::FactKey;
 
 use super::Memory;
@@ -33,18 +32,6 @@ impl Facts for Memory {
             self.refuse_frequent_object(&name)?;
             let mut objects = self.bucket_mut();
             Ok(objects.put(key, document, metadata, &condition, self.now_ms()))
-        })
-        .await
-    }
-
-    async fn releases(
-        &self,
-        package: &Package,
-        cursor: Option<String>,
-    ) -> Result<ReleasePage, StoreError> {
-        let operation = Operation::new("R2 list", &FactKey::releases_of(package));
-        self.operation(operation, || {
-            Ok(self.bucket().releases(package, cursor.as_deref()))
         })
         .await
     }
