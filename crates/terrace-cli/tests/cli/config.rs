@@ -66,7 +66,7 @@ fn the_file_is_chosen_and_read_as_by_wrangler() {
     }
     let broken = "{\n  \"vars\": { TERRACE_ACCESS }\n}";
     let broken = check_folder(directory(&[("wrangler.jsonc", broken)]).path());
-    assert_has!(broken.expect(3).stderr, "wrangler.jsonc: line 2, ");
+    assert_has!(broken.expect(3).stderr, "wrangler.jsonc: ", "on line 2");
     let none = check_folder(directory(&[]).path());
     assert_has!(none.expect(2).stderr, "none of wrangler.json, ");
     let missing = ended(&mut terrace(&["config", "check", "nowhere/wrangler.toml"]));

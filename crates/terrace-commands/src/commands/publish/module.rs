@@ -135,13 +135,7 @@ pub(crate) fn describe(
     source: ReleaseSource,
     output: &Output,
 ) -> Result<PublishRequest, Failure> {
-    let release = Release {
-        label: "",
-        address,
-        version,
-        subdir,
-    };
-    release.request(archive, format, source, None, output)
+    Release::of(address, version, subdir).request(archive, format, source, None, output)
 }
 
 /// Publishes a module with the documentation in its files, as one of many. Documentation that is not stored is a warning.
@@ -151,12 +145,7 @@ pub(crate) fn publish_quietly(
     client: &Client<'_>,
     output: &Output,
 ) -> Result<Receipt, Failure> {
-    let release = Release {
-        label: "",
-        address,
-        version,
-        subdir,
-    };
+    let release = Release::of(address, version, subdir);
     documentation_of(request, &release, false)?.publish_quietly(request, client, output)
 }
 
@@ -173,12 +162,8 @@ fn prepare(arguments: &ModuleArguments, output: &Output) -> Result<PublishReques
         allowed: &arguments.package,
         is_tagged: false,
     };
-    let release = Release {
-        label: "",
-        address: &arguments.address,
-        version: &arguments.version,
-        subdir: arguments.subdir.as_ref(),
-    };
+    let (address, version) = (&arguments.address, &arguments.version);
+    let release = Release::of(address, version, arguments.subdir.as_ref());
     release.request(archive, format, source, Some(&rules), output)
 }
 
@@ -191,7 +176,16 @@ pub(super) struct Release<'a> {
     pub(super) subdir: Option<&'a Subdir>,
 }
 
-impl Release<'_> {
+impl<'a> Release<'a> {
+    fn of(address: &'a ModuleAddress, version: &'a Version, subdir: Option<&'a Subdir>) -> Self {
+        Self {
+            label: "",
+            address,
+            version,
+            subdir,
+        }
+    }
+
     /// Returns the request to publish an archive, which passes the core's checks and the rules of a publisher, if any. Fails
     /// with the reasons of both.
     pub(super) fn request(

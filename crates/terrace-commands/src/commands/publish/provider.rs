@@ -84,6 +84,10 @@ pub(crate) fn publish(arguments: &ProviderArguments, session: Session<'_>) -> Re
         body: json!(body),
         archives,
     };
+    let signature = signature_of(&body).ok();
+    if let Some(too_old) = signature.and_then(|it| TooOld::for_signature(&it)) {
+        output.warning(&format!("the signature of SHA256SUMS: {too_old}"));
+    }
     let documentation = documentation(arguments, (&dist, &address), output)?;
     let Some(client) = client else {
         output.progress("the signature is not checked against the namespace's keys in a dry run");
@@ -260,22 +264,25 @@ fn check_signature(
     let refused = |reason: &dyn ToString| {
         Failure::refused(format!("signature of SHA256SUMS: {}", reason.to_string()))
     };
-    let armoured = body.signature.trim_start().starts_with("-----BEGIN");
-    let bytes = match armoured {
-        true => body.signature.clone().into_bytes(),
-        false => (STANDARD.decode(&body.signature)).map_err(|error| refused(&error))?,
-    };
-    let signature = openpgp::detached_signature(&bytes).map_err(|error| refused(&error))?;
+    let signature = signature_of(body).map_err(|reason| refused(&reason))?;
     let signed = body.shasums.as_bytes();
     let verified = openpgp::verify_detached(&keys, signed, &signature, clock::now().0)
         .map_err(|error| refused(&error))?;
     let key = verified.key.key_id();
     output.progress(&format!("the signature is by key {key} of {namespace}"));
-    let too_old = TooOld::for_signature(&signature).or_else(|| verified.key.too_old());
-    if let Some(too_old) = too_old {
-        output.warning(&format!(
-            "the signature of SHA256SUMS, by key {key}: {too_old}"
-        ));
+    if TooOld::for_signature(&signature).is_none()
+        && let Some(too_old) = verified.key.too_old()
+    {
+        output.warning(&format!("key {key}: {too_old}"));
     }
     Ok(())
+}
+
+/// Returns the packet of the signature.
+fn signature_of(body: &ProviderBody) -> Result<Vec<u8>, String> {
+    let bytes = match body.signature.trim_start().starts_with("-----BEGIN") {
+        true => body.signature.clone().into_bytes(),
+        false => (STANDARD.decode(&body.signature)).map_err(|error| error.to_string())?,
+    };
+    openpgp::detached_signature(&bytes).map_err(|error| error.to_string())
 }
