@@ -7,6 +7,6 @@ mod page;
 pub(crate) mod registry;
 
 pub(crate) use archive_host::ArchiveHostArguments;
-pub(crate) use package_spec::{PackageSpec, hint_of_source};
+pub(crate) use package_spec::PackageSpec;
 pub(crate) use page::{PageArguments, owner};
 pub(crate) use registry::RegistryArguments;

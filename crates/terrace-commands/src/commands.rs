@@ -141,15 +141,15 @@ pub(crate) fn run(arguments: &Arguments, serve: Serve, output: &Output) -> Resul
     let registry = &profile::apply(&arguments.command, &arguments.registry, output)?;
     let session = Session { registry, output };
     match &arguments.command {
-        Command::List(arguments) => list::run(arguments, registry, output),
-        Command::Show(arguments) => show::run(arguments, registry, output),
+        Command::List(arguments) => list::run(arguments, session),
+        Command::Show(arguments) => show::run(arguments, session),
         Command::Search(arguments) => search::run(arguments, session),
-        Command::Check(arguments) => check::run(arguments, registry, output),
+        Command::Check(arguments) => check::run(arguments, session),
         Command::Compare(arguments) => compare::run(arguments, session),
         Command::Publish(command) => publish::run(command, session),
         Command::Docs(command) => docs::run(command, session),
         Command::Key(command) => key::run(command, session),
-        Command::Release(command) => release::run(command, registry, output),
+        Command::Release(command) => release::run(command, session),
         Command::Admin(command) => admin::run(command, session),
         Command::Token(command) => token::run(command, session),
         Command::Mirror(command) => mirrored::run(command, registry, output),

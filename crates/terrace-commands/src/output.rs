@@ -406,6 +406,17 @@ fn printable(json: &str) -> String {
     text
 }
 
+/// Returns the first names, and the number of the others.
+pub(crate) fn few(most: usize, names: impl IntoIterator<Item = impl Display>) -> String {
+    let names: Vec<String> = names.into_iter().map(|name| name.to_string()).collect();
+    match names.split_at_checked(most) {
+        Some((shown, others @ [_, ..])) => {
+            format!("{} and {} more", shown.join(", "), others.len())
+        }
+        _ => names.join(", "),
+    }
+}
+
 /// Returns a count with its noun: `1 file`, `2 files`.
 pub(crate) fn plural(count: impl TryInto<u64>, noun: &str) -> String {
     match count.try_into().unwrap_or(u64::MAX) {

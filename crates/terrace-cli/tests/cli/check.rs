@@ -3,47 +3,36 @@
 use std::fs;
 
 use serde_json::{Value, json};
+use tempfile::TempDir;
 
 use super::support::http::Response;
 use super::support::registry::Registry;
-use super::support::{TOKEN, ended, terrace};
+use super::support::{TOKEN, assert_has, directory, ended, terrace};
 
 /// A configuration with a lock file, installed modules in one directory, and only calls in another.
-fn configuration(host: &str) -> tempfile::TempDir {
-    let directory = tempfile::tempdir().unwrap();
-    let write = |name: &str, text: &str| {
-        let path = directory.path().join(name);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text).unwrap();
-    };
-    write(
-        "app/.terraform.lock.hcl",
-        &format!(
-            "provider \"{host}/acme/widget\" {{\n  version = \"1.0.0\"\n}}\n\nprovider \"registry.terraform.io/hashicorp/aws\" {{\n  version = \"6.1.0\"\n}}\n"
-        ),
-    );
-    write(
-        "app/main.tf",
-        &format!(
-            "module \"vpc\" {{\n  source = \"{host}/acme/vpc/aws//modules/x\"\n  version = \"~> 1.0\"\n}}\nmodule \"new\" {{\n  source = \"{host}/acme/vpc/aws\"\n  version = \"1.3.0\"\n}}\n"
-        ),
-    );
+fn configuration(host: &str) -> TempDir {
+    let lock = "provider \"HOST/acme/widget\" {\n  version = \"1.0.0\"\n}\n\n\
+        provider \"registry.terraform.io/hashicorp/aws\" {\n  version = \"6.1.0\"\n}\n";
+    let app = "module \"vpc\" {\n  source = \"HOST/acme/vpc/aws//modules/x\"\n  version = \"~> 1.0\"\n}\n\
+        module \"new\" {\n  source = \"HOST/acme/vpc/aws\"\n  version = \"1.3.0\"\n}\n";
+    let net = "module \"vpc\" {\n  source  = \"HOST/acme/vpc/aws\"\n  version = \"= 1.0.0\"\n}\n\
+        module \"local\" {\n  source = \"./x\"\n}\n\
+        module \"app\" {\n  source = \"HOST/acme/app/aws\"\n  version = \"~> 2.0\"\n}\n";
+    let [lock, app, net] = [lock, app, net].map(|text| text.replace("HOST", host));
     let installed = json!({ "Modules": [
         { "Key": "", "Source": "", "Dir": "." },
-        { "Key": "vpc", "Source": format!("{host}/acme/vpc/aws//modules/x"), "Version": "1.1.0", "Dir": ".terraform/modules/vpc" },
-        { "Key": "other", "Source": "registry.terraform.io/other/vpc/aws", "Version": "1.1.0", "Dir": ".terraform/modules/other" },
+        { "Key": "vpc", "Source": format!("{host}/acme/vpc/aws//modules/x"), "Version": "1.1.0", "Dir": "x" },
+        { "Key": "other", "Source": "registry.terraform.io/other/vpc/aws", "Version": "1.1.0", "Dir": "y" },
     ] });
-    write(
-        "app/.terraform/modules/modules.json",
-        &installed.to_string(),
-    );
-    write(
-        "net/main.tf",
-        &format!(
-            "module \"vpc\" {{\n  source  = \"{host}/acme/vpc/aws\"\n  version = \"= 1.0.0\"\n}}\nmodule \"local\" {{\n  source = \"./x\"\n}}\nmodule \"app\" {{\n  source = \"{host}/acme/app/aws\"\n  version = \"~> 2.0\"\n}}\n"
+    directory(&[
+        ("app/.terraform.lock.hcl", &lock),
+        ("app/main.tf", &app),
+        (
+            "app/.terraform/modules/modules.json",
+            &installed.to_string(),
         ),
-    );
-    directory
+        ("net/main.tf", &net),
+    ])
 }
 
 fn judged(address: &str, version: &str, state: &str) -> Value {
@@ -77,19 +66,17 @@ fn versions_in_use_are_judged_with_their_places() {
     answer("deprecated");
     check(&["--strict"]).expect(3);
     let text = check(&[]).expect(0).stdout;
-    assert!(text.contains("net/main.tf:2"), "{text}");
-    assert!(text.contains("app/main.tf:2"), "{text}");
-    assert!(text.contains("app/main.tf:6"), "not installed yet: {text}");
-    assert!(text.contains("~> 2.0"), "{text}");
-    assert!(text.contains("net/main.tf:9"), "{text}");
-    assert!(text.contains("use acme/net/aws"), "{text}");
-    assert!(
-        text.contains(
-            "5 packages checked: 3 deprecated, 1 missing; 2 packages are not mirrored here"
-        ),
-        "{text}"
+    assert_has!(
+        text,
+        "net/main.tf:2",
+        "app/main.tf:2",
+        // Not installed yet.
+        "app/main.tf:6",
+        "~> 2.0",
+        "net/main.tf:9",
+        "use acme/net/aws",
+        "5 packages checked: 3 deprecated, 1 missing; 2 packages are not mirrored here",
     );
-
     answer("revoked");
     let document = check(&["--json"]).expect(3).json();
     let first = &document["packages"][0];
@@ -119,18 +106,10 @@ fn nothing_to_read_is_no_failure_and_a_broken_file_is_one() {
     let directory = tempfile::tempdir().unwrap();
     let check = || {
         let mut command = terrace(&["check", "--url", registry.url()]);
-        ended(
-            command
-                .current_dir(directory.path())
-                .env("TERRACE_TOKEN", TOKEN),
-        )
+        command.current_dir(directory.path());
+        ended(command.env("TERRACE_TOKEN", TOKEN))
     };
-    assert!(
-        check()
-            .expect(0)
-            .stdout
-            .contains("nothing of this registry")
-    );
+    assert_has!(check().expect(0).stdout, "nothing of this registry");
     fs::write(directory.path().join(".terraform.lock.hcl"), "provider {").unwrap();
-    assert!(check().expect(2).stderr.contains(".terraform.lock.hcl"));
+    assert_has!(check().expect(2).stderr, ".terraform.lock.hcl");
 }

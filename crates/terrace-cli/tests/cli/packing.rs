@@ -128,33 +128,30 @@ fn files_that_may_contain_secrets_are_never_packed() {
 
 #[cfg(unix)]
 #[test]
-fn files_that_may_contain_secrets_are_not_packed_under_another_name() {
+fn a_link_is_packed_as_its_target_unless_that_is_never_packed() {
     use std::os::unix::fs::symlink;
     let module = directory(&[
         ("main.tf", ""),
+        ("shared/x.txt", "x"),
         ("terraform.tfstate", "secret"),
         ("TERRAFORM.TFSTATE.d/x", "secret"),
         ("terraform.tfstate_bak", "secret"),
         (".git/config", "secret"),
         (".GIT/config", "secret"),
     ]);
-    symlink("terraform.tfstate", module.path().join("state.json")).unwrap();
-    symlink(".git", module.path().join("history")).unwrap();
-    symlink(".git/config", module.path().join("config")).unwrap();
-    assert_eq!(packed(module.path()), ["main.tf"]);
-    let message = dry_run(module.path()).stderr;
-    assert_has!(message, "state.json: it may contain secrets");
-}
-
-#[cfg(unix)]
-#[test]
-fn a_link_is_packed_as_its_target() {
-    use std::os::unix::fs::symlink;
-    let module = directory(&[("main.tf", ""), ("shared/x.txt", "x")]);
-    symlink("shared", module.path().join("linked")).unwrap();
-    symlink("shared/x.txt", module.path().join("y.txt")).unwrap();
+    for (target, name) in [
+        ("shared", "linked"),
+        ("shared/x.txt", "y.txt"),
+        ("terraform.tfstate", "state.json"),
+        (".git", "history"),
+        (".git/config", "config"),
+    ] {
+        symlink(target, module.path().join(name)).unwrap();
+    }
     let names = packed(module.path());
     assert_eq!(names, ["linked/x.txt", "main.tf", "shared/x.txt", "y.txt"]);
+    let message = dry_run(module.path()).stderr;
+    assert_has!(message, "state.json: it may contain secrets");
 }
 
 #[cfg(unix)]
@@ -186,61 +183,45 @@ fn a_link_is_refused_with_its_target_and_nothing_is_read_through_it() {
     ]);
     let (module, outside) = (around.path().join("module"), around.path().join("outside"));
     let outside = outside.canonicalize().unwrap().display().to_string();
-    let real = format!("which is {outside}, outside");
     let links = [
-        ("root", "/", "outside of the module"),
-        ("absolute", &outside, "outside of the module"),
-        ("relative", "../outside", &real),
-        (
-            "a/relative",
-            "../../outside/deeper",
-            "outside of the module",
-        ),
-        ("file", "../outside/known", "outside of the module"),
-        ("chain-1", "chain-2", &real),
-        ("chain-2", "absolute", "outside of the module"),
-        ("above", "..", "outside of the module"),
-        ("self", ".", "contains the link itself"),
-        ("a/b/parent", "..", "contains the link itself"),
-        ("circle-1", "circle-2", "cannot be followed"),
-        ("circle-2", "circle-1", "cannot be followed"),
-        ("broken", "nowhere", "cannot be followed"),
+        ("root", "/"),
+        ("absolute", &outside),
+        ("relative", "../outside"),
+        ("a/relative", "../../outside/deeper"),
+        ("file", "../outside/known"),
+        ("chain-1", "chain-2"),
+        ("chain-2", "absolute"),
+        ("above", ".."),
+        ("self", "."),
+        ("a/b/parent", ".."),
+        ("circle-1", "circle-2"),
+        ("circle-2", "circle-1"),
+        ("broken", "nowhere"),
     ];
-    for (name, target, _) in links {
+    for (name, target) in links {
         symlink(target, module.join(name)).unwrap();
     }
     let started = std::time::Instant::now();
     let errors = dry_run(&module).expect(3).errors();
     assert!(started.elapsed() < Duration::from_secs(20));
     let top = module.canonicalize().unwrap();
-    for (name, target, why) in links {
+    for (name, target) in links {
         let place = top.join(name).display().to_string();
         let start = format!("{place}: this link leads to {target}, ");
-        let line = errors.lines().find(|line| line.starts_with(&start));
-        assert_has!(
-            line.unwrap_or_else(|| panic!("{start:?} is not in {errors}")),
-            why
-        );
+        assert_has!(errors, start);
     }
     assert_eq!(errors.lines().count(), links.len(), "{errors}");
     assert_lacks!(errors, "secret");
-}
-
-#[cfg(unix)]
-#[test]
-fn a_circle_of_links_inside_the_module_is_refused_where_it_closes() {
-    use std::os::unix::fs::symlink;
+    // A circle inside of the module is refused where it closes.
     let module = directory(&[("main.tf", ""), ("a/x", ""), ("b/x", "")]);
     symlink("../b", module.path().join("a/b")).unwrap();
     symlink("../a", module.path().join("b/a")).unwrap();
     let errors = dry_run(module.path()).expect(3).errors();
-    let top = module.path().canonicalize().unwrap();
-    for (place, target) in [("a/b/a", "../a"), ("b/a/b", "../b")] {
-        let place = top.join(place);
-        let start = format!("{}: this link leads to {target}, ", place.display());
-        assert_has!(errors, &start);
-    }
-    assert_eq!(errors.lines().count(), 2, "{errors}");
+    assert_has!(
+        errors,
+        "a/b/a: this link leads to",
+        "b/a/b: this link leads to"
+    );
 }
 
 #[cfg(unix)]
@@ -262,7 +243,7 @@ fn an_ignore_file_outside_of_the_module_is_not_read() {
         // The file is endless.
         symlink("/dev/zero", module.path().join(place).join(name)).unwrap();
         let errors = dry_run(module.path()).expect(3).errors();
-        let message = format!("{name}: this link leads to /dev/zero, outside of the module");
+        let message = format!("{name}: this link leads to /dev/zero, ");
         assert_has!(errors, &message);
         assert_eq!(errors.lines().count(), 1, "{errors}");
     }

@@ -68,6 +68,13 @@ fn a_release_is_described_its_archives_are_sent_and_it_is_described_again() {
     assert!(requests[2..8].iter().all(is_upload), "{requests:?}");
     assert_eq!(requests[8..], [RELEASE]);
     assert_eq!(registry.most_uploads_at_once(), 4);
+    let description = registry.description();
+    assert_eq!(description["protocols"], json!(["6.0"]));
+    let linux = &description["packages"][3];
+    assert_eq!(linux["filename"], format!("{NAME}_linux_amd64.zip"));
+    // Computed by Go's dirhash.Hash1, independently.
+    let h1 = "h1:pxtubu1FkPTGFvdPiX+uqyiDco+HPe04ej1tnFf4rso=";
+    assert_eq!((&linux["size"], &linux["h1"]), (&json!(299), &json!(h1)));
 
     // The same release again is unchanged, also if its key was removed.
     run(&registry, &["key", "remove", "acme", "61C051AC9CA350D4"]).expect(0);
@@ -76,29 +83,6 @@ fn a_release_is_described_its_archives_are_sent_and_it_is_described_again() {
     assert_eq!(report["status"], "unchanged");
     let status = "GET /api/v1/providers/acme/hello/1.2.3";
     assert_eq!(registry.requests(), [RELEASE, status]);
-}
-
-#[test]
-fn the_description_is_complete() {
-    let registry = Registry::start();
-    publish(&registry, &Dist::new()).expect(0);
-    let description = registry.description();
-    assert_eq!(description["protocols"], json!(["6.0"]));
-    let shasums = fs::read_to_string(Dist::new().file("SHA256SUMS")).unwrap();
-    assert_eq!(description["shasums"], shasums);
-    let packages = description["packages"].as_array().unwrap().iter();
-    let names = packages
-        .clone()
-        .map(|it| [&it["os"], &it["arch"]].map(|it| it.as_str().unwrap()));
-    let platforms: Vec<String> = names.map(|it| it.join("_")).collect();
-    let expected = "darwin_amd64 darwin_arm64 freebsd_amd64 linux_amd64 linux_arm64 windows_amd64";
-    assert_eq!(platforms.join(" "), expected);
-    let linux = packages.clone().nth(3).unwrap();
-    assert_eq!(linux["filename"], format!("{NAME}_linux_amd64.zip"));
-    assert_eq!(linux["size"], 299);
-    // Computed by Go's dirhash.Hash1, independently.
-    let h1 = "h1:pxtubu1FkPTGFvdPiX+uqyiDco+HPe04ej1tnFf4rso=";
-    assert_eq!(linux["h1"], h1);
 }
 
 #[test]
@@ -142,26 +126,6 @@ fn a_dry_run_needs_no_registry_and_shows_the_request() {
     assert_eq!(request["path"], "/admin/v1/providers/acme/hello/1.2.3");
     assert_eq!(request["body"]["packages"].as_array().unwrap().len(), 6);
     assert_eq!(registry.requests(), [""; 0]);
-}
-
-#[test]
-fn a_missing_zip_is_rejected_once() {
-    let dist = Dist::new();
-    fs::remove_file(dist.file("linux_amd64.zip")).unwrap();
-    let errors = refused(&dist);
-    let name = format!("{NAME}_linux_amd64.zip");
-    assert_has!(
-        errors,
-        format!("SHA256SUMS lists {name}, but it is not in {}", dist.path())
-    );
-    // The reason, and the ways to publish a part.
-    assert_has!(
-        errors,
-        "it can gain none later",
-        "terrace mirror add",
-        "of your own"
-    );
-    assert_eq!(errors.lines().count(), 2, "{errors}");
 }
 
 /// Writes a zip of a release, and lists it, so that only its signature is missing. Each file has a mode, unless DOS wrote it.
@@ -314,17 +278,6 @@ fn a_list_that_has_its_own_signature_is_refused_with_the_cause() {
 }
 
 #[test]
-fn several_releases_in_one_directory_are_rejected() {
-    let dist = Dist::new();
-    let other = dist
-        .file("SHA256SUMS")
-        .with_file_name("terraform-provider-hello_1.2.4_SHA256SUMS");
-    fs::copy(dist.file("SHA256SUMS"), other).unwrap();
-    let errors = refused(&dist);
-    assert_has!(errors, "1.2.3", "1.2.4");
-}
-
-#[test]
 fn a_signature_may_be_armoured_under_either_name() {
     let armored = fs::read_to_string(fixture("armored.sig")).unwrap();
     for name in ["SHA256SUMS.sig", "SHA256SUMS.asc"] {
@@ -343,14 +296,31 @@ fn all_errors_are_reported_at_once() {
     fs::remove_file(dist.file("linux_amd64.zip")).unwrap();
     fs::write(dist.file("windows_amd64.zip"), "no zip").unwrap();
     fs::write(dist.file("manifest.json"), "{}").unwrap();
+    let errors = refused(&dist);
     assert_has!(
-        refused(&dist),
+        errors,
         "SHA256SUMS.sig is missing",
-        "linux_amd64.zip, but it is not in",
+        format!(
+            "SHA256SUMS lists {NAME}_linux_amd64.zip, but it is not in {}",
+            dist.path()
+        ),
         "windows_amd64.zip: not a zip",
-        "windows_amd64.zip: SHA256SUMS lists the sha256",
         "manifest.json: its sha256 is",
+        // The ways to publish a part.
+        "terrace mirror add",
     );
+    assert_eq!(errors.lines().count(), 5, "{errors}");
+    let dist = Dist::new();
+    fs::write(dist.file("linux_amd64.zip"), "no zip").unwrap();
+    let listed = "linux_amd64.zip: SHA256SUMS lists the sha256";
+    assert_has!(refused(&dist), listed, "linux_amd64.zip: not a zip");
+    let sums = dist.file("SHA256SUMS");
+    fs::copy(
+        &sums,
+        sums.with_file_name("terraform-provider-hello_1.2.4_SHA256SUMS"),
+    )
+    .unwrap();
+    assert_has!(refused(&dist), "1.2.3", "1.2.4");
 }
 
 #[test]
@@ -371,32 +341,14 @@ fn a_missing_manifest_and_one_without_protocols_mean_protocol_five_with_a_warnin
 }
 
 #[test]
-fn the_manifest_that_goreleaser_used_is_found_next_to_dist() {
-    let registry = Registry::start();
+fn the_manifest_that_goreleaser_used_is_found_next_to_dist_and_has_to_be_the_listed_one() {
     let dist = Dist::new();
     let beside = dist.outside().join("terraform-registry-manifest.json");
     fs::rename(dist.file("manifest.json"), &beside).unwrap();
-    publish(&registry, &dist).expect(0);
-    assert_eq!(registry.description()["protocols"], json!(["6.0"]));
+    let report = dry_run(&Registry::start(), &dist).expect(0).json();
+    assert_eq!(report["request"]["body"]["protocols"], json!(["6.0"]));
     fs::write(&beside, r#"{"metadata":{"protocol_versions":["5.0"]}}"#).unwrap();
-    assert_has!(refused(&dist), "SHA256SUMS");
-}
-
-#[test]
-fn a_listed_manifest_that_is_missing_is_an_error() {
-    let dist = Dist::new();
-    fs::remove_file(dist.file("manifest.json")).unwrap();
-    let errors = refused(&dist);
-    assert_has!(errors, "terraform-registry-manifest.json");
-    // Under the name that it has in the repository, too.
-    dist.edit_shasums(|text| {
-        text.replace(
-            &format!("{NAME}_manifest.json"),
-            "terraform-registry-manifest.json",
-        )
-    });
-    assert_has!(
-        refused(&dist),
-        "SHA256SUMS lists terraform-registry-manifest.json"
-    );
+    assert_has!(refused(&dist), "its sha256 is");
+    fs::remove_file(&beside).unwrap();
+    assert_has!(refused(&dist), "terraform-registry-manifest.json");
 }

@@ -51,13 +51,9 @@ fn statuses_are_shown_with_times_in_rfc_3339() {
 }
 
 #[test]
-fn a_version_that_does_not_exist_is_not_shown() {
+fn what_does_not_exist_is_not_shown() {
     let show = ["release", "show", "acme/hello@9.9.9"];
     run(&registry(), &show).fails(3, "acme/hello has no version 9.9.9 at http://");
-}
-
-#[test]
-fn a_package_that_does_not_exist_is_not_shown() {
     for (address, path, hint) in [
         ("acme/vpc", "providers/acme/vpc", "a module has three"),
         ("acme/vpc/aws", "modules/acme/vpc/aws", ""),

@@ -87,17 +87,17 @@ impl Archive {
 
     /// Returns the list of entries, as the registry will read it.
     pub(crate) fn entries(&self, expected: &ExpectedArchive) -> Result<Vec<Entry>, String> {
-        let entries = match expected.format() {
-            ArchiveFormat::Zip => self.zip_entries(expected.zip_inspector(self.size)),
-            ArchiveFormat::TarGz => self.tar_gz_entries(),
-        };
-        entries.map_err(|reason| format!("{}: {reason}", self.filename))
+        self.list_with(expected.format(), expected.zip_inspector(self.size))
     }
 
     /// Returns the list of entries of an archive of any kind.
     pub(crate) fn list(&self, format: ArchiveFormat) -> Result<Vec<Entry>, String> {
+        self.list_with(format, ZipInspector::new(self.size))
+    }
+
+    fn list_with(&self, format: ArchiveFormat, zip: ZipInspector) -> Result<Vec<Entry>, String> {
         let entries = match format {
-            ArchiveFormat::Zip => self.zip_entries(ZipInspector::new(self.size)),
+            ArchiveFormat::Zip => self.zip_entries(zip),
             ArchiveFormat::TarGz => self.tar_gz_entries(),
         };
         entries.map_err(|reason| format!("{}: {reason}", self.filename))
@@ -127,8 +127,27 @@ impl Archive {
 
     /// Returns the `h1:` hash of a zip, and the heads of the files at its root.
     fn unpacked(&self) -> Result<(PackageHash, Heads), String> {
-        self.unpack()
-            .map_err(|reason| format!("{}: {reason}", self.filename))
+        let failed = |reason: &dyn ToString| format!("{}: {}", self.filename, reason.to_string());
+        let file = self.source.open().map_err(|error| failed(&error))?;
+        let file = BufReader::with_capacity(BUFFER_BYTES, file);
+        let mut zip = zip::ZipArchive::new(file).map_err(|error| failed(&error))?;
+        let (mut files, mut heads) = (Vec::new(), Heads::default());
+        for index in 0..zip.len() {
+            let mut entry = zip.by_index(index).map_err(|error| failed(&error))?;
+            let name = String::from_utf8(entry.name_raw().to_vec());
+            let name = name.map_err(|error| failed(&error))?;
+            let damaged = |error: io::Error| failed(&format!("entry {name:?}: {error}"));
+            let mut head = Vec::new();
+            let start = entry.by_ref().take(HEAD_BYTES).read_to_end(&mut head);
+            start.map_err(damaged)?;
+            let (digest, _) = hash(&mut head.as_slice().chain(entry)).map_err(damaged)?;
+            if !name.contains('/') {
+                heads.insert(name.clone(), head);
+            }
+            files.push((name, digest));
+        }
+        let h1 = PackageHash::h1_of(files).map_err(|error| failed(&error))?;
+        Ok((h1, heads))
     }
 
     fn zip_entries(&self, mut zip: ZipInspector) -> Result<Vec<Entry>, String> {
@@ -154,27 +173,6 @@ impl Archive {
         })
         .map_err(text)?;
         tar.finish().map_err(text)
-    }
-
-    fn unpack(&self) -> Result<(PackageHash, Heads), String> {
-        let file = BufReader::with_capacity(BUFFER_BYTES, self.source.open().map_err(text)?);
-        let mut zip = zip::ZipArchive::new(file).map_err(text)?;
-        let (mut files, mut heads) = (Vec::new(), Heads::default());
-        for index in 0..zip.len() {
-            let mut entry = zip.by_index(index).map_err(text)?;
-            let name = String::from_utf8(entry.name_raw().to_vec()).map_err(text)?;
-            let damaged = |error: io::Error| format!("entry {name:?}: {error}");
-            let mut head = Vec::new();
-            let start = entry.by_ref().take(HEAD_BYTES).read_to_end(&mut head);
-            start.map_err(damaged)?;
-            let (digest, _) = hash(&mut head.as_slice().chain(entry)).map_err(damaged)?;
-            if !name.contains('/') {
-                heads.insert(name.clone(), head);
-            }
-            files.push((name, digest));
-        }
-        let h1 = PackageHash::h1_of(files).map_err(text)?;
-        Ok((h1, heads))
     }
 }
 

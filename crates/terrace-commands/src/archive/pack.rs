@@ -16,16 +16,17 @@ use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
 use crate::archive::pack::files::{Packable, find};
+use crate::archive::{Archive, Source};
 use crate::error::Failure;
 
 pub(crate) use self::zip::ZipWriter;
 pub(crate) use extent::{Extent, below, joined};
+pub(crate) use files::{IGNORE_FILES, is_left_out};
 
 /// A packed directory.
 pub(crate) struct Packed {
-    /// The archive, in a temporary file.
-    pub(crate) zip: File,
-    /// The number of files in the archive.
+    pub(crate) archive: Archive,
+    /// The number of files in it.
     pub(crate) files: usize,
     /// The names of files that are left out although no ignore file excludes them.
     pub(crate) left_out: Vec<String>,
@@ -70,11 +71,11 @@ pub(crate) fn pack(directory: &Path, extent: &Extent) -> Result<Packed, Failure>
         let mut content = File::open(path).map_err(refused)?;
         zip.add(name, *executable, &mut content).map_err(refused)?;
     }
-    let zip = zip.finish().map_err(failed)?;
+    let zip = zip.finish().map_err(failed)?.into_inner();
+    let zip = zip.map_err(|error| failed(error.into_error()))?;
+    let place = directory.display().to_string();
     Ok(Packed {
-        zip: zip
-            .into_inner()
-            .map_err(|error| failed(error.into_error()))?,
+        archive: Archive::read(place, Source::Temporary(zip)).map_err(failed)?,
         files: found.files.len(),
         left_out: found.left_out,
     })

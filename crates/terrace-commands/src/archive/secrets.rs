@@ -1,22 +1,54 @@
 //! Files that hold secrets according to their contents, under any name.
+//!
+//! Each form is exact: a key, a prefix that only tokens of one service have, or the name of a setting that is always a secret. The
+//! value has to be a literal of the service's length with letters and digits of many kinds, so that references, templates
+//! and placeholders are none.
 
-mod credentials;
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
 
+use regex_automata::meta::{Config, Regex};
+use regex_automata::util::syntax;
 use terrace_archive::SecretFile;
 
-use credentials::has_credentials;
+/// A private key in PEM or OpenPGP's ASCII armour, and not only a mention of one: digits follow, also if the text is a string
+/// in JSON, where lines end with `\n`.
+const PRIVATE_KEY: &str = r#"-----BEGIN [^\n"']{0,60}PRIVATE KEY(?s:.{0,512}?)(?:\s|\\[nr])[0-9A-Za-z+/=]{40,}(?:\s|\\|$)"#;
 
-/// The end of the first and the last line of a private key in PEM or OpenPGP's ASCII armour.
-const PRIVATE_KEY: &str = "PRIVATE KEY";
+/// The forms of tokens and passwords. The group is the part that is random.
+const CREDENTIALS: [&str; 17] = [
+    // GitHub: personal, of applications, of users and servers, refreshing, and fine-grained. npm.
+    r"(?:^|[^0-9A-Za-z])(?:gh[oprsu]_|npm_)([\w-]{36,})",
+    r"(?:^|[^0-9A-Za-z])github_pat_([\w-]{60,})",
+    // GitLab: personal, of jobs, of runners.
+    r"(?:^|[^0-9A-Za-z])gl(?:pat|rt|dt)-([\w-]{20,})",
+    // PyPI, Slack, DigitalOcean, Stripe.
+    r"(?:^|[^0-9A-Za-z])pypi-AgEIcHlwaS5vcmc([\w-]{40,})",
+    r"(?:^|[^0-9A-Za-z])xox[bp]-([\w-]{40,})",
+    r"(?:^|[^0-9A-Za-z])dop_v1_([\w-]{64,})",
+    r"(?:^|[^0-9A-Za-z])sk_live_([\w-]{24,})",
+    // HCP Terraform, after a part of 14 characters; Vault.
+    r"\.atlasv1\.([\w-]{60,})",
+    r"(?:^|[^0-9A-Za-z])hvs\.([\w-]{90,})",
+    // AWS, in files of settings and in answers.
+    r#"(?i:secret_?access_?key)["'\\]*[ \t]*[=:][ \t]*["'\\]*([A-Za-z0-9+/=]{40})(?:$|[\s"'\\,;}])"#,
+    // A kubeconfig, and the connection strings of Azure Storage.
+    r#"(?i:client-key-data)["'\\]*[ \t]*[=:][ \t]*["'\\]*([A-Za-z0-9+/=]{40,})(?:$|[\s"'\\,;}])"#,
+    r#"(?i:accountkey)["'\\]*[ \t]*[=:][ \t]*["'\\]*([A-Za-z0-9+/=]{80,90})(?:$|[\s"'\\,;}])"#,
+    // `.npmrc`
+    r#"(?i:_authtoken)["'\\]*[ \t]*[=:][ \t]*["'\\]*([\w.+/=-]{20,})(?:$|[\s"'\\,;}])"#,
+    // The file of Docker and Podman, Google's credentials of a user, and the token in a kubeconfig.
+    r#""auths"(?s:.*?)"auth"\s*:\s*"([A-Za-z0-9+/=]{20,})""#,
+    r#""refresh_token"\s*:\s*"([A-Za-z0-9+/=]{20,})"[^{}]*"authorized_user""#,
+    r#""authorized_user"[^{}]*"refresh_token"\s*:\s*"([A-Za-z0-9+/=]{20,})""#,
+    r"(?m)^kind: Config\s*$(?s:.*?)^\s*token: ([\w.-]{20,})\s*$",
+];
 
-/// The longest label of a key before its end, such as `-----BEGIN RSA `, with room for a comment's start, in bytes.
-const LABEL_BYTES: usize = 64;
+/// The number of different characters that no placeholder such as `xxxx…` has.
+const KINDS: usize = 10;
 
-/// The number of bytes after the first line of a key in which its contents begin.
-const KEY_BYTES: usize = 512;
-
-/// The number of digits of base64 that no placeholder has.
-const KEY_DIGITS: usize = 40;
+/// A word that the examples of manuals have in their keys.
+const EXAMPLE: &str = "example";
 
 /// The start of a zip's first entry, up to the length of its name, and the length of the part before the name.
 const ZIP: &[u8] = b"PK\x03\x04";
@@ -32,6 +64,20 @@ const STATE_BYTES: usize = 4096;
 /// The part of a file in which a zero byte shows that it is no text.
 const TEXT_BYTES: usize = 8192;
 
+static KEY: LazyLock<Vec<Regex>> = LazyLock::new(|| compiled(&[PRIVATE_KEY]));
+static FORMS: LazyLock<Vec<Regex>> = LazyLock::new(|| compiled(&CREDENTIALS));
+
+/// Compiles forms of this program, which match bytes.
+fn compiled(forms: &[&str]) -> Vec<Regex> {
+    let compile = |form: &&str| {
+        let mut builder = Regex::builder();
+        builder.syntax(syntax::Config::new().unicode(false).utf8(false));
+        builder.configure(Config::new().utf8_empty(false));
+        builder.build(form).ok()
+    };
+    forms.iter().filter_map(compile).collect()
+}
+
 /// Returns the kind of secrets that a file with these contents holds, if it is a plan, a state, or has a private key or a
 /// token.
 pub(super) fn secret_in(contents: &[u8]) -> Option<SecretFile> {
@@ -39,43 +85,33 @@ pub(super) fn secret_in(contents: &[u8]) -> Option<SecretFile> {
         let name = contents.get(ZIP_NAME..).unwrap_or_default();
         return name.starts_with(PLAN).then_some(SecretFile::Plan);
     }
-    let text = String::from_utf8_lossy(contents);
     let start = contents.get(..STATE_BYTES).unwrap_or(contents);
     let start = String::from_utf8_lossy(start);
-    let is_state = start.trim_start().starts_with('{') && STATE.iter().all(|it| start.contains(it));
-    if is_state {
+    if start.trim_start().starts_with('{') && STATE.iter().all(|it| start.contains(it)) {
         return Some(SecretFile::State);
     }
-    let mut ends = text.match_indices(PRIVATE_KEY);
-    let has_key = ends.any(|(at, _)| is_key(&text, at));
-    if has_key {
+    if KEY.iter().any(|key| key.is_match(contents)) {
         return Some(SecretFile::PrivateKey);
     }
     let start = contents.get(..TEXT_BYTES).unwrap_or(contents);
-    let is_text = !start.contains(&0);
-    (is_text && has_credentials(&text)).then_some(SecretFile::Credentials)
+    (!start.contains(&0) && has_credentials(contents)).then_some(SecretFile::Credentials)
 }
 
-/// Returns whether a key is around this place, and not only a mention of one: digits follow, also if the text is a string
-/// in JSON, where lines end with `\n`.
-fn is_key(text: &str, at: usize) -> bool {
-    let (before, rest) = text.split_at_checked(at).unwrap_or_default();
-    // A line may be as long as the file.
-    let start = before.ceil_char_boundary(before.len().saturating_sub(LABEL_BYTES));
-    let line = before.get(start..).unwrap_or_default();
-    let line = line.rsplit(['\n', '"', '\'']).next().unwrap_or_default();
-    if !line.contains("-----BEGIN ") {
-        return false;
-    }
-    let contents: String = rest
-        .chars()
-        .skip(PRIVATE_KEY.len())
-        .take(KEY_BYTES)
-        .collect();
-    let contents = contents.replace("\\r", " ").replace("\\n", " ");
-    let is_digit = |byte: u8| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte);
-    let mut words = contents.split_whitespace();
-    words.any(|word| word.len() >= KEY_DIGITS && word.bytes().all(is_digit))
+/// Returns whether a text has a token or password.
+fn has_credentials(text: &[u8]) -> bool {
+    let values = FORMS.iter().flat_map(|form| form.captures_iter(text));
+    let mut values = values.filter_map(|found| text.get(found.get_group(1)?.range()));
+    values.any(is_random)
+}
+
+/// Returns whether a value is neither a word nor a placeholder.
+fn is_random(value: &[u8]) -> bool {
+    let kinds: BTreeSet<&u8> = value.iter().collect();
+    kinds.len() >= KINDS
+        && value.iter().any(u8::is_ascii_digit)
+        && !String::from_utf8_lossy(value)
+            .to_ascii_lowercase()
+            .contains(EXAMPLE)
 }
 
 #[cfg(test)]
@@ -117,14 +153,6 @@ mod tests {
     }
 
     #[test]
-    fn a_long_line_takes_no_longer_than_many_short_ones() {
-        let line = PRIVATE_KEY.repeat(200_000);
-        assert_eq!(secret_in(line.as_bytes()), None);
-        let key = format!("{line}-----BEGIN PRIVATE KEY-----\n{DIGITS}\n");
-        assert_eq!(secret_in(key.as_bytes()), Some(SecretFile::PrivateKey));
-    }
-
-    #[test]
     fn plans_and_states_are_found_under_any_name() {
         let plan = [ZIP, &[0; ZIP_NAME - 4], b"tfplan"].concat();
         assert_eq!(secret_in(&plan), Some(SecretFile::Plan));
@@ -133,5 +161,80 @@ mod tests {
         let state = br#"{"version": 4, "terraform_version": "1.9.0", "serial": 1, "lineage": "x"}"#;
         assert_eq!(secret_in(state), Some(SecretFile::State));
         assert_eq!(secret_in(br#"{"serial": 1}"#), None);
+    }
+
+    /// Random characters, which no scanner of this repository takes for the token of a service.
+    const RANDOM: &str = "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0eF3hJ6kM9nP2rS5uV8xA1";
+
+    #[track_caller]
+    fn check(text: &str, expected: bool) {
+        assert_eq!(has_credentials(text.as_bytes()), expected, "{text}");
+    }
+
+    #[test]
+    fn tokens_and_passwords_are_found_in_the_forms_of_their_programs() {
+        let of = |length: usize| RANDOM.get(..length).unwrap();
+        let key = of(40);
+        for text in [
+            format!("[default]\naws_access_key_id = AKIA2\naws_secret_access_key = {key}\n"),
+            format!("export AWS_SECRET_ACCESS_KEY='{key}'\n"),
+            format!("{{\"Credentials\": {{\"SecretAccessKey\": \"{key}\", \"x\": 1}}}}"),
+            format!("//registry.npmjs.org/:_authToken={}", of(36)),
+            format!("token = \"{}{}\"\n", "ghp_", of(36)),
+            format!("https://x:{}{}@gitlab.example.com/a.git", "glpat-", of(20)),
+            format!("users:\n- user:\n    client-key-data: {key}\n"),
+            format!(
+                "apiVersion: v1\nkind: Config\nusers:\n- user:\n    token: {}.x-{key}\n",
+                of(9)
+            ),
+            format!(
+                "{{\"auths\": {{\"ghcr.io\": {{\"auth\": \"{}==\"}}}}}}",
+                of(30)
+            ),
+            format!("{{\"type\": \"authorized_user\", \"refresh_token\": \"1//{key}\"}}"),
+            format!(
+                "AccountName=a;AccountKey={}{}==;EndpointSuffix=x",
+                of(46),
+                of(40)
+            ),
+            format!("token = \"{}.atlasv1.{RANDOM}{}\"", of(14), of(16)),
+        ] {
+            check(&text, true);
+        }
+    }
+
+    #[test]
+    fn references_templates_placeholders_and_other_settings_are_no_credentials() {
+        let key = RANDOM.get(..40).unwrap();
+        for text in [
+            "aws_secret_access_key = var.aws_secret_access_key_of_account_12345\n".to_owned(),
+            "secret_access_key = module.user[\"a1\"].secret_access_key_0123456789\n".to_owned(),
+            "AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY\n".to_owned(),
+            "AWS_SECRET_ACCESS_KEY: ${{ secrets.AWS_SECRET_ACCESS_KEY_0123456789 }}\n".to_owned(),
+            format!("secret_access_key = \"{}\"", "x1".repeat(20)),
+            "registry=https://registry.npmjs.org/\n//registry.npmjs.org/:_authToken=${NPM_TOKEN}\n"
+                .to_owned(),
+            "kind: Config\nusers:\n- user:\n    token: ${token}\n    client-key-data: ${key}\n"
+                .to_owned(),
+            "kind: ConfigMap\ndata:\n  token: a1b2c3d4e5f6g7h8i9j0k1l2m3\n".to_owned(),
+            "token = data.aws_eks_cluster_auth.cluster_1.token # kind: Config\n".to_owned(),
+            format!("{}{}", "ghp_", "x".repeat(36)),
+            format!("sha256:{key}ghp_short"),
+            format!("h1:{key}="),
+            "{\"auths\": {\"ghcr.io\": {\"auth\": \"${auth}\"}}}".to_owned(),
+            "variable \"secret_access_key\" {\n  type = string\n}\n".to_owned(),
+        ] {
+            check(&text, false);
+        }
+    }
+
+    #[test]
+    fn a_text_full_of_prefixes_takes_no_longer_than_its_length() {
+        check(&"ghp_".repeat(20_000), false);
+        check(&"secret_access_key=".repeat(10_000), false);
+        let line = "PRIVATE KEY".repeat(200_000);
+        check(&line, false);
+        let key = format!("{line}-----BEGIN PRIVATE KEY-----\n{DIGITS}\n");
+        assert_eq!(secret_in(key.as_bytes()), Some(SecretFile::PrivateKey));
     }
 }

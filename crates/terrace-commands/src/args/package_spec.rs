@@ -110,17 +110,6 @@ impl FromStr for PackageSpec {
     }
 }
 
-/// Returns the end of a message about an address that is none, for the source of a module as configurations contain it:
-/// with the hostname of the registry.
-pub(crate) fn hint_of_source(address: &str) -> &'static str {
-    let host = address.split('/').next().unwrap_or_default();
-    let is_host = host.contains(['.', ':']) || host == "localhost";
-    match is_host && address.split('/').count() == 4 {
-        true => "; leave out the registry's hostname",
-        false => "",
-    }
-}
-
 impl fmt::Display for PackageSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.package.address())?;

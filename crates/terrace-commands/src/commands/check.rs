@@ -3,6 +3,7 @@
 mod sarif;
 mod uses;
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
@@ -14,10 +15,9 @@ use terrace_core::api::check::{
 use terrace_core::api::endpoint::API_CHECK;
 use terrace_core::model::package::Package;
 
-use super::connection::connect_reader;
-use crate::args::RegistryArguments;
+use super::connection::Session;
 use crate::error::{Exit, Failure};
-use crate::output::{Column, Output, Screen, Table, are, plural, shown};
+use crate::output::{Column, Screen, Table, are, plural, shown};
 use crate::registry::client::{Call, Client};
 use uses::{Place, Uses};
 
@@ -59,24 +59,21 @@ struct Report {
 }
 
 /// Executes the command.
-pub(crate) fn run(
-    arguments: &CheckArguments,
-    registry: &RegistryArguments,
-    output: &Output,
-) -> Result<(), Failure> {
-    let client = connect_reader(registry, output)?;
+pub(crate) fn run(arguments: &CheckArguments, session: Session<'_>) -> Result<(), Failure> {
+    let output = session.output;
+    let client = session.connect_reader()?;
     let mut uses = Uses::default();
     for directory in &arguments.directories {
         uses.read(directory, &client.host())?;
     }
     let (packages, unknown): (Vec<_>, Vec<_>) =
-        judged(&client, uses.packages)?.into_iter().partition(|it| {
+        judged(&client, uses.0)?.into_iter().partition(|it| {
             let package = Package::parse_address(&it.checked.used.address);
             it.checked.state != UseState::Unknown || package.is_none_or(|it| it.origin().is_none())
         });
     let report = Report {
         packages,
-        not_judged: uses.elsewhere.len() + unknown.len(),
+        not_judged: unknown.len(),
     };
     match arguments.sarif {
         true => {
@@ -122,47 +119,54 @@ fn judged(
         asked = unchecked.into_iter().map(|it| it.used).collect();
         asked.extend(rest);
     }
-    judged.sort_by_key(|it| std::cmp::Reverse(it.checked.state));
+    judged.sort_by_key(|it| Reverse(it.checked.state));
     Ok(judged)
 }
 
 /// Returns the packages that need attention, those with newer versions, and the counts.
 fn screen(report: &Report) -> Screen {
     let mut screen = Screen::new();
-    let mut attention = Table::new([
-        Column::status("STATUS"),
-        Column::whole("PACKAGE"),
-        Column::whole("VERSION"),
-        Column::wrapped("REASON"),
-        Column::wrapped("USED IN"),
-    ]);
-    let mut newer = Table::new([
-        Column::whole("PACKAGE"),
-        Column::whole("VERSION"),
-        Column::whole("NEWER"),
-        Column::left_out(1, "SAME MAJOR"),
-    ]);
-    for Judged { checked, places } in &report.packages {
-        let address = &checked.used.address;
-        if checked.state > UseState::Active {
-            let places: Vec<String> = places.iter().map(ToString::to_string).collect();
-            attention.row([
-                checked.state.to_string(),
-                address.clone(),
-                wanted(&checked.used),
-                message(checked),
-                places.join(", "),
-            ]);
-        }
-        if let Some(newest) = &checked.newer {
-            newer.row([
-                address.clone(),
-                wanted(&checked.used),
-                newest.to_string(),
-                shown(checked.newer_in_major.as_ref()),
-            ]);
-        }
-    }
+    let packages = report.packages.iter();
+    let needing = packages
+        .clone()
+        .filter(|it| it.checked.state > UseState::Active);
+    let attention = needing.map(|Judged { checked, places }| {
+        let places: Vec<String> = places.iter().map(ToString::to_string).collect();
+        [
+            checked.state.to_string(),
+            checked.used.address.clone(),
+            wanted(&checked.used),
+            message(checked),
+            places.join(", "),
+        ]
+    });
+    let attention = Table::of(
+        [
+            Column::status("STATUS"),
+            Column::whole("PACKAGE"),
+            Column::whole("VERSION"),
+            Column::wrapped("REASON"),
+            Column::wrapped("USED IN"),
+        ],
+        attention,
+    );
+    let newer = packages.filter_map(|Judged { checked, .. }| {
+        Some([
+            checked.used.address.clone(),
+            wanted(&checked.used),
+            checked.newer.as_ref()?.to_string(),
+            shown(checked.newer_in_major.as_ref()),
+        ])
+    });
+    let newer = Table::of(
+        [
+            Column::whole("PACKAGE"),
+            Column::whole("VERSION"),
+            Column::whole("NEWER"),
+            Column::left_out(1, "SAME MAJOR"),
+        ],
+        newer,
+    );
     if !attention.is_empty() {
         screen.table(&attention);
     }
@@ -186,26 +190,15 @@ fn summary(report: &Report) -> String {
     if count == 0 {
         return format!("nothing of this registry is in use here{not_judged}");
     }
-    let with = |state| {
-        let with = report
-            .packages
-            .iter()
-            .filter(|it| it.checked.state == state);
-        with.count()
-    };
-    let states = [
-        UseState::Blocked,
-        UseState::Revoked,
-        UseState::Withdrawn,
-        UseState::Deprecated,
-        UseState::Missing,
-        UseState::Unknown,
-    ];
-    let states = states.map(|state| (with(state), state));
+    let mut states: BTreeMap<Reverse<UseState>, usize> = BTreeMap::new();
+    for Judged { checked, .. } in &report.packages {
+        if checked.state > UseState::Active {
+            *states.entry(Reverse(checked.state)).or_default() += 1;
+        }
+    }
+    let states = states.iter();
     let states: Vec<String> = states
-        .iter()
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, state)| format!("{count} {state}"))
+        .map(|(Reverse(state), count)| format!("{count} {state}"))
         .collect();
     let states = match states.is_empty() {
         true => "nothing is known against them".to_owned(),

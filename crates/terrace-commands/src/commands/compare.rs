@@ -89,10 +89,8 @@ pub(crate) fn run(arguments: &CompareArguments, session: Session<'_>) -> Result<
     let client = session.connect_reader()?;
     let versions = &arguments.versions;
     let PackageSpec { package, .. } = &arguments.address.at(&client.host())?;
-    let comparison = compare(&client, package, versions).map_err(|failure| match failure {
-        Failure::Missing(message) => Failure::Missing(with_hint(message, package)),
-        failure => failure,
-    })?;
+    let comparison =
+        compare(&client, package, versions).map_err(|failure| with_hint(failure, package))?;
     let (old, new) = (versions.old.clone(), versions.new.clone());
     let page = PageRoute::Comparison(package.clone(), old, new);
     let mut compared = Compared {

@@ -14,7 +14,7 @@ use terrace_metadata::Draft;
 use crate::commands::connection::Session;
 use crate::commands::docs::add::DocsAddArguments;
 use crate::commands::docs::preview::DocsPreviewArguments;
-use crate::commands::documentation::{of_module, of_provider, read_schema};
+use crate::commands::documentation::{of_module, of_provider};
 use crate::commands::publish::module::files_of_module;
 use crate::error::Failure;
 use crate::source::documentation::{
@@ -84,15 +84,11 @@ impl DocsSubject {
         }
         let found = self.known_type();
         let provider_type = found.as_ref().map_or("", ProviderType::as_str);
-        let schema = match &self.schema {
-            Some(_) if found.is_none() => {
-                let message = "the type of the provider is not known: give it with --type";
-                return Err(Failure::Usage(message.to_owned()));
-            }
-            Some(path) => Some(read_schema(path, provider_type).map_err(Failure::refused)?),
-            None => None,
-        };
-        Ok(of_provider(files, provider_type, schema.as_ref()))
+        if self.schema.is_some() && found.is_none() {
+            let message = "the type of the provider is not known: give it with --type";
+            return Err(Failure::Usage(message.to_owned()));
+        }
+        of_provider(files, provider_type, self.schema.as_deref())
     }
 
     /// Returns the type of the provider that the user gave, or that of the directory.

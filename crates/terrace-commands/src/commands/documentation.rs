@@ -1,13 +1,13 @@
 //! Documentation: extracted from files, described to its publisher, and packed for the registry.
 
-mod attachments;
+pub(crate) mod attachments;
 
-use std::fs::File;
-use std::io::{Read as _, Write as _};
+use std::io::Write as _;
 use std::path::Path;
 
 use serde_json::{Map, Value, json};
 use terrace_core::documentation::{Contents, ModuleDetails};
+use terrace_core::model::name::ProviderType;
 use terrace_core::model::package::Package;
 use terrace_core::model::version::Version;
 use terrace_metadata::{Draft, ProviderOptions, Schema, limits, module_details, provider_details};
@@ -16,6 +16,7 @@ use crate::archive::{Archive, Source};
 use crate::error::Failure;
 use crate::output::{Output, plural};
 use crate::registry::documentation::DocumentationRequest;
+use crate::source::bounded_text;
 use crate::source::documentation::DocumentationFiles;
 
 /// The number of warnings that are printed about the documentation of a release.
@@ -27,11 +28,13 @@ pub(crate) struct Extracted {
     warnings: Vec<String>,
 }
 
-/// The terms under which documentation of another registry's provider may be shown.
-#[derive(Debug, Default)]
-pub(crate) struct Terms {
-    pub(crate) license: Option<String>,
-    pub(crate) origin: Option<String>,
+/// Returns the type of a provider.
+pub(crate) fn provider_type(package: &Package) -> Option<&ProviderType> {
+    match package {
+        Package::Provider(address) => Some(&address.provider_type),
+        Package::Mirrored(address) => Some(&address.provider.provider_type),
+        Package::Module(_) => None,
+    }
 }
 
 /// Extracts the documentation of a module, without packing it.
@@ -43,40 +46,32 @@ pub(crate) fn of_module(files: &DocumentationFiles) -> Draft {
 }
 
 /// Extracts the documentation of a provider, without packing it.
+///
+/// # Errors
+/// The file with the schema cannot be read, or is not a schema of this provider.
 pub(crate) fn of_provider(
     files: &DocumentationFiles,
     provider_type: &str,
-    schema: Option<&Schema>,
-) -> Draft {
+    schema: Option<&Path>,
+) -> Result<Draft, Failure> {
+    let schema = schema.map(|path| {
+        let most = u64::try_from(limits::SCHEMA_BYTES).unwrap_or(u64::MAX);
+        let json = bounded_text(path, most).map_err(Failure::refused)?;
+        let schema = Schema::parse(json.as_bytes(), provider_type);
+        schema.map_err(|error| Failure::refused(format!("{}: {error}", path.display())))
+    });
+    let schema = schema.transpose()?;
     let options = ProviderOptions {
         provider_type,
-        schema,
+        schema: schema.as_ref(),
     };
-    provider_details(&files.sources(), options)
-}
-
-/// Reads the schema of a provider.
-///
-/// # Errors
-/// The file cannot be read, or is not a schema of this provider.
-pub(crate) fn read_schema(path: &Path, provider_type: &str) -> Result<Schema, String> {
-    let failed = |error: &dyn ToString| format!("{}: {}", path.display(), error.to_string());
-    // A pipe or a device may be endless.
-    if std::fs::metadata(path).is_ok_and(|it| !it.is_file()) {
-        return Err(failed(&"it is not a regular file"));
-    }
-    let mut json = Vec::new();
-    let most = u64::try_from(limits::SCHEMA_BYTES).unwrap_or(u64::MAX);
-    let file = File::open(path).map_err(|error| failed(&error))?;
-    let read = file.take(most.saturating_add(1)).read_to_end(&mut json);
-    read.map_err(|error| failed(&error))?;
-    Schema::parse(&json, provider_type).map_err(|error| failed(&error))
+    Ok(provider_details(&files.sources(), options))
 }
 
 impl Extracted {
     /// Packs the documentation that was extracted from these files.
     pub(crate) fn new(draft: Draft, files: &DocumentationFiles) -> Self {
-        let mut warnings = files.problems();
+        let mut warnings = files.problems.clone();
         warnings.extend(draft.warnings.iter().map(ToString::to_string));
         if let Contents::Module(details) = &draft.contents {
             warnings.extend(errors(details).cloned());
@@ -85,6 +80,11 @@ impl Extracted {
             packed: draft.pack(),
             warnings,
         }
+    }
+
+    /// Packs the documentation, if anything was found that readers could be shown.
+    pub(crate) fn of(draft: Draft, files: &DocumentationFiles) -> Option<Self> {
+        Some(Self::new(draft, files)).filter(|extracted| !extracted.is_empty())
     }
 
     /// Returns whether nothing was found that readers could be shown.
@@ -142,20 +142,12 @@ impl Extracted {
     /// Returns a line such as `documentation: 12 inputs, 4 outputs, 2 examples`.
     pub(crate) fn line(&self) -> String {
         let counts = self.counts().into_iter().filter(|(_, count)| *count > 0);
-        let counts: Vec<String> = counts.map(|(noun, count)| plural(count, noun)).collect();
-        match counts.is_empty() {
-            true => format!("documentation: {}", self.without_counts()),
-            false => format!("documentation: {}", counts.join(", ")),
+        let mut found: Vec<String> = counts.map(|(noun, count)| plural(count, noun)).collect();
+        if found.is_empty() {
+            let is_readme = matches!(&self.packed.head.contents, Contents::Module(it) if it.root.readme.is_some());
+            found.push(if is_readme { "README" } else { "nothing" }.to_owned());
         }
-    }
-
-    /// Returns the words for documentation in which nothing is counted.
-    fn without_counts(&self) -> &'static str {
-        match &self.packed.head.contents {
-            Contents::Module(details) if details.root.readme.is_some() => "README",
-            Contents::Module(_) => "no inputs, no outputs and no README",
-            Contents::Provider(_) => "no pages",
-        }
+        format!("documentation: {}", found.join(", "))
     }
 
     /// Returns the counts of the line for `--json`.
@@ -178,7 +170,8 @@ impl Extracted {
         }
     }
 
-    /// Returns the documentation in the form in which it is sent, checked as the registry will.
+    /// Returns the documentation in the form in which it is sent, checked as the registry will. That of another registry's
+    /// provider needs terms: a licence and an origin.
     ///
     /// # Errors
     /// The reasons for which the registry would reject it.
@@ -186,7 +179,7 @@ impl Extracted {
         &self,
         package: Package,
         version: Version,
-        terms: Terms,
+        (license, origin): (Option<String>, Option<String>),
     ) -> Result<DocumentationRequest, Failure> {
         let archive = temporary(&self.packed.bytes).map_err(|error| {
             let place = std::env::temp_dir();
@@ -200,8 +193,8 @@ impl Extracted {
             version,
             archive,
             head_length: u64::try_from(self.packed.head_bytes).unwrap_or(u64::MAX),
-            license: terms.license,
-            origin: terms.origin,
+            license,
+            origin,
         };
         match request.reasons() {
             reasons if reasons.is_empty() => Ok(request),

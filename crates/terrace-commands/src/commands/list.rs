@@ -4,11 +4,10 @@ use clap::Args;
 use terrace_core::api::details::ListedPackage;
 use terrace_core::model::owner::Owner;
 use terrace_core::model::package::Package;
-use terrace_core::search::SearchKind;
 
-use super::connection::connect_reader;
+use super::connection::Session;
+use crate::args::PageArguments;
 use crate::args::owner;
-use crate::args::{PageArguments, RegistryArguments};
 use crate::commands::search::RECENT;
 use crate::error::Failure;
 use crate::output::{Column, Output, Screen, Table, plural, shown};
@@ -26,17 +25,10 @@ pub(crate) struct ListArguments {
     #[arg(value_parser = owner)]
     pub(crate) namespace: Option<Owner>,
     /// Only packages of this kind: module or provider
-    #[arg(long, requires = "namespace", value_parser = package_kind)]
+    #[arg(long, requires = "namespace", value_parser = ["module", "provider"])]
     pub(crate) kind: Option<String>,
     #[command(flatten)]
     pub(crate) page: PageArguments,
-}
-
-fn package_kind(text: &str) -> Result<String, String> {
-    match text.parse() {
-        Ok(SearchKind::Module | SearchKind::Provider) => Ok(text.to_owned()),
-        _ => Err("it is neither module nor provider".to_owned()),
-    }
 }
 
 /// The number of lines that the registry returns at once, at most.
@@ -46,12 +38,9 @@ const MOST_LINES: u32 = 100;
 const SHOWN_CALLERS: u32 = 10;
 
 /// Executes the command.
-pub(crate) fn run(
-    arguments: &ListArguments,
-    registry: &RegistryArguments,
-    output: &Output,
-) -> Result<(), Failure> {
-    let client = connect_reader(registry, output)?;
+pub(crate) fn run(arguments: &ListArguments, session: Session<'_>) -> Result<(), Failure> {
+    let output = session.output;
+    let client = session.connect_reader()?;
     let query = PageQuery {
         kind: arguments.kind.clone(),
         limit: arguments.page.limit,
@@ -64,28 +53,26 @@ pub(crate) fn run(
 }
 
 fn namespaces(client: &Client<'_>, query: PageQuery, output: &Output) -> Result<(), Failure> {
-    let list = List::read(query, output, |query| {
+    let none = format!(
+        "no namespaces that you may see at {}; {RECENT}",
+        client.url()
+    );
+    let page = |query: &PageQuery| {
         let Answer { value, text } = client.namespaces(query)?;
         Ok((value.namespaces, value.next, text))
-    })?;
-    let mut table = Table::new([
+    };
+    let columns = [
         Column::whole("NAMESPACE"),
         Column::whole("MODULES"),
         Column::whole("PROVIDERS"),
-    ]);
-    for line in &list.lines {
-        table.row([
-            line.namespace.clone(),
-            line.modules.to_string(),
-            line.providers.to_string(),
-        ]);
-    }
-    let none = format!(
-        "there are no namespaces at {} yet, or none that you may see; {RECENT}",
-        client.url()
-    );
-    list.print(&table, &none, "namespace", output);
-    Ok(())
+    ];
+    print(query, ("namespace", &none), output, page, |lines| {
+        let rows = lines.iter().map(|line| {
+            let (modules, providers) = (line.modules.to_string(), line.providers.to_string());
+            [line.namespace.clone(), modules, providers]
+        });
+        Table::of(columns, rows)
+    })
 }
 
 fn packages(
@@ -94,14 +81,12 @@ fn packages(
     query: PageQuery,
     output: &Output,
 ) -> Result<(), Failure> {
-    let list = List::read(query, output, |query| {
+    let none = format!("{owner} has no packages that you may see");
+    let page = |query: &PageQuery| {
         let Answer { value, text } = client.packages(owner, query)?;
         Ok((value.packages, value.next, text))
-    })?;
-    let none = format!("{owner} has no packages that you may see");
-    let table = package_table(&list.lines);
-    list.print(&table, &none, "package", output);
-    Ok(())
+    };
+    print(query, ("package", &none), output, page, package_table)
 }
 
 /// Lists the packages whose newest documented version uses a package.
@@ -110,17 +95,16 @@ pub(super) fn used_by(
     package: &Package,
     output: &Output,
 ) -> Result<(), Failure> {
-    let list = List::read(PageQuery::default(), output, |query| {
-        let Answer { value, text } = client.used_by(package, query)?;
-        Ok((value.packages, value.next, text))
-    })?;
     let none = format!(
         "the newest documented version of no module that you may see uses {}",
         package.address()
     );
-    let table = package_table(&list.lines);
-    list.print(&table, &none, "package", output);
-    Ok(())
+    let page = |query: &PageQuery| {
+        let Answer { value, text } = client.used_by(package, query)?;
+        Ok((value.packages, value.next, text))
+    };
+    let query = PageQuery::default();
+    print(query, ("package", &none), output, page, package_table)
 }
 
 /// Names the packages that a change of a package affects, before it. Not knowing them prevents no change.
@@ -155,7 +139,7 @@ pub(super) fn warn_of_callers(client: &Client<'_>, package: &Package, output: &O
 }
 
 fn package_table(lines: &[ListedPackage]) -> Table {
-    let mut table = Table::new([
+    let columns = [
         Column::whole("PACKAGE"),
         Column::left_out(2, "KIND"),
         Column::whole("LATEST"),
@@ -163,9 +147,9 @@ fn package_table(lines: &[ListedPackage]) -> Table {
         Column::left_out(1, "PUBLISHED"),
         Column::status("STATUS"),
         Column::cut("DESCRIPTION"),
-    ]);
-    for line in lines {
-        table.row([
+    ];
+    let rows = lines.iter().map(|line| {
+        [
             line.package.address.clone(),
             line.package.kind.to_string(),
             line.latest.to_string(),
@@ -173,9 +157,9 @@ fn package_table(lines: &[ListedPackage]) -> Table {
             shown(line.published_at.as_deref().map(date)),
             shown(line.state),
             line.description.clone(),
-        ]);
-    }
-    table
+        ]
+    });
+    Table::of(columns, rows)
 }
 
 /// Returns the date of a time in RFC 3339.
@@ -183,61 +167,38 @@ pub(super) fn date(time: &str) -> &str {
     time.split('T').next().unwrap_or_default()
 }
 
-/// The lines of a list.
-struct List<T> {
-    lines: Vec<T>,
-    /// The cursor that the user has given, if any.
-    after: Option<String>,
-    /// The cursor of the next page, if there is one.
-    next: Option<String>,
-    /// The JSON of the last page.
-    json: String,
-}
-
-impl<T> List<T> {
-    /// Reads all pages for people, up to the limit that they give. Programs get one page, as the registry sends it.
-    fn read(
-        mut query: PageQuery,
-        output: &Output,
-        page: impl Fn(&PageQuery) -> Result<(Vec<T>, Option<String>, String), Failure>,
-    ) -> Result<Self, Failure> {
-        let is_whole = query.limit.is_none() && !output.is_json();
-        if is_whole {
-            query.limit = Some(MOST_LINES);
-        }
-        let after = query.after.clone();
-        let mut all = Vec::new();
-        loop {
-            let (lines, next, json) = page(&query)?;
-            all.extend(lines);
-            if !is_whole || next.is_none() || next == query.after {
-                let lines = all;
-                return Ok(Self {
-                    lines,
-                    after,
-                    next,
-                    json,
-                });
-            }
-            query.after = next;
-        }
+/// Prints a list: for people all pages, up to the limit that they give. Programs get one page, as the registry sends it.
+fn print<T>(
+    mut query: PageQuery,
+    (noun, none): (&str, &str),
+    output: &Output,
+    page: impl Fn(&PageQuery) -> Result<(Vec<T>, Option<String>, String), Failure>,
+    table: impl FnOnce(&[T]) -> Table,
+) -> Result<(), Failure> {
+    let is_whole = query.limit.is_none() && !output.is_json();
+    if is_whole {
+        query.limit = Some(MOST_LINES);
     }
-
-    fn print(self, table: &Table, none: &str, noun: &str, output: &Output) {
-        let mut screen = Screen::new();
-        if let Some(after) = self.after.filter(|_| table.is_empty()) {
-            screen.text(&format!(
-                "there is no {noun} after {after}: the list ends before"
-            ));
-        } else if table.is_empty() {
-            screen.text(none);
-        } else {
-            screen.table(table);
+    let after = query.after.clone();
+    let mut all = Vec::new();
+    let (next, json) = loop {
+        let (lines, next, json) = page(&query)?;
+        all.extend(lines);
+        if !is_whole || next.is_none() || next == query.after {
+            break (next, json);
         }
-        output.screen(screen, &self.json);
-        if let Some(next) = self.next {
-            let count = plural(self.lines.len(), noun);
-            output.progress(&format!("{count}; there are more: --after {next}"));
-        }
+        query.after = next;
+    };
+    let mut screen = Screen::new();
+    match (all.is_empty(), after) {
+        (false, _) => screen.table(&table(&all)),
+        (true, Some(after)) => screen.text(&format!("{none}, after {after}")),
+        (true, None) => screen.text(none),
     }
+    output.screen(screen, &json);
+    if let Some(next) = next {
+        let count = plural(all.len(), noun);
+        output.progress(&format!("{count}; there are more: --after {next}"));
+    }
+    Ok(())
 }

@@ -19,7 +19,7 @@ use crate::commands::publish::modules::CollectionArguments;
 use crate::commands::publish::provider::ProviderArguments;
 use crate::error::Failure;
 use crate::output::Output;
-use crate::source::repository::{self, ReleaseSource, RepositoryChoice};
+use crate::source::repository::{self, ReleaseSource};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum PublishCommand {
@@ -56,34 +56,56 @@ pub(crate) enum PublishCommand {
 
 /// The repository that a release is built from.
 #[derive(Debug, Args)]
-pub(crate) struct SourceArguments {
+pub(crate) struct RepositoryArguments {
     /// The URL of the repository, where update tools look for release notes. By default that of the CI job or of the
     /// only git remote, unless they differ
     #[arg(long, value_name = "URL", conflicts_with = "no_source")]
     pub(crate) source: Option<SourceUrl>,
-
-    /// The full ID of the commit that the release was built from, such as the output of "git rev-parse HEAD". By default
-    /// that of a module's directory in a checkout without changes. The registry verifies it only if a CI job publishes without a stored token
-    #[arg(long, value_name = "SHA", conflicts_with = "no_source")]
-    pub(crate) commit: Option<CommitId>,
-
     /// Publish without the URL of the repository
     #[arg(long)]
     pub(crate) no_source: bool,
 }
 
+/// The repository and the commit that a release is built from.
+#[derive(Debug, Args)]
+pub(crate) struct SourceArguments {
+    #[command(flatten)]
+    pub(crate) repository: RepositoryArguments,
+    /// The full ID of the commit that the release was built from, such as the output of "git rev-parse HEAD". By default
+    /// that of a module's directory in a checkout without changes. The registry verifies it only if a CI job publishes without a stored token
+    #[arg(long, value_name = "SHA", conflicts_with = "no_source")]
+    pub(crate) commit: Option<CommitId>,
+}
+
+impl RepositoryArguments {
+    /// Returns the URL that the options name, or that of the repository of the release in `directory`.
+    fn url(&self, directory: &Path, output: &Output) -> Option<SourceUrl> {
+        match (&self.source, self.no_source) {
+            (_, true) => None,
+            (Some(source), false) => Some(source.clone()),
+            (None, false) => repository::detected(directory, output),
+        }
+    }
+}
+
 impl SourceArguments {
-    /// Returns the source that the options name, for the release in `directory`.
+    /// Returns the source that the options name, for the release in `directory`. A commit is only taken from the command line:
+    /// that of the job or of the directory may differ from the one that an archive was built from.
     ///
     /// # Errors
     /// If a commit is given and no repository is known.
     pub(crate) fn find(&self, directory: &Path, output: &Output) -> Result<ReleaseSource, Failure> {
-        let choice = match (&self.source, self.no_source) {
-            (_, true) => RepositoryChoice::Omitted,
-            (Some(source), false) => RepositoryChoice::Given(source.clone()),
-            (None, false) => RepositoryChoice::Detected,
-        };
-        repository::find((&choice, self.commit.as_ref()), directory, output)
+        let url = self.repository.url(directory, output);
+        match (&url, &self.commit) {
+            (None, Some(commit)) => Err(Failure::refused(format!(
+                "the repository of commit {commit} is not known: add --source URL"
+            ))),
+            (_, commit) => Ok(ReleaseSource {
+                url,
+                commit: commit.clone(),
+                ..ReleaseSource::default()
+            }),
+        }
     }
 }
 
@@ -91,7 +113,7 @@ impl SourceArguments {
 pub(crate) fn run(command: &PublishCommand, session: Session<'_>) -> Result<(), Failure> {
     match command {
         PublishCommand::Provider(provider) => provider::publish(provider, session),
-        PublishCommand::Module(module) => module::publish(module, session.registry, session.output),
+        PublishCommand::Module(module) => module::publish(module, session),
         PublishCommand::Modules(modules) => modules::publish(modules, session),
     }
 }

@@ -3,16 +3,16 @@
 mod show;
 
 use clap::{Args, Subcommand};
+use serde_json::json;
 use terrace_core::api::admin::StatusBody;
 use terrace_core::model::package::Package;
-use terrace_core::model::status::{Reason, StatusDocument};
+use terrace_core::model::status::Reason;
 
-use super::connection::connect;
+use super::connection::Session;
 use super::list::warn_of_callers;
-use crate::args::{PackageSpec, RegistryArguments};
+use crate::args::PackageSpec;
 use crate::error::Failure;
-use crate::output::{Output, with_times};
-use crate::registry::client::Client;
+use crate::output::with_times;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ReleaseCommand {
@@ -70,105 +70,51 @@ pub(crate) struct StatusArguments {
     pub(crate) reason: Reason,
 }
 
-/// The start of the reason for which a version is revoked together with its signing key.
-const BY_KEY: &str = "its signing key ";
-
 /// Executes the command.
-pub(crate) fn run(
-    command: &ReleaseCommand,
-    registry: &RegistryArguments,
-    output: &Output,
-) -> Result<(), Failure> {
-    match command {
-        ReleaseCommand::Show { address } => show::run(address, registry, output),
-        ReleaseCommand::Deprecate(arguments) => {
-            set_status(arguments, "deprecated", registry, output)
-        }
-        ReleaseCommand::Withdraw(arguments) => {
-            check_version(&arguments.address)?;
-            set_status(arguments, "withdrawn", registry, output)
-        }
-        ReleaseCommand::Revoke(arguments) => {
-            check_version(&arguments.address)?;
-            set_status(arguments, "revoked", registry, output)
-        }
-        ReleaseCommand::Restore(arguments) => set_status(arguments, "active", registry, output),
-    }
-}
-
-fn check_version(spec: &PackageSpec) -> Result<(), Failure> {
-    if spec.is_version() {
-        return Ok(());
-    }
-    let message = format!("{spec}: specify a version, as in {spec}@1.2.0");
-    Err(Failure::Usage(message))
-}
-
-/// Sets the status of a release or a package.
-fn set_status(
-    arguments: &StatusArguments,
-    state: &str,
-    registry: &RegistryArguments,
-    output: &Output,
-) -> Result<(), Failure> {
+pub(crate) fn run(command: &ReleaseCommand, session: Session<'_>) -> Result<(), Failure> {
+    let (arguments, state) = match command {
+        ReleaseCommand::Show { address } => return show::run(address, session),
+        ReleaseCommand::Deprecate(arguments) => (arguments, "deprecated"),
+        ReleaseCommand::Withdraw(arguments) => (arguments, "withdrawn"),
+        ReleaseCommand::Revoke(arguments) => (arguments, "revoked"),
+        ReleaseCommand::Restore(arguments) => (arguments, "active"),
+    };
     let StatusArguments { address, reason } = arguments;
+    if matches!(state, "withdrawn" | "revoked") && !address.is_version() {
+        let message = format!("{address}: specify a version, as in {address}@1.2.0");
+        return Err(Failure::Usage(message));
+    }
+    let output = session.output;
     let body = StatusBody {
         state: state.to_owned(),
         reason: reason.to_string(),
     };
-    let client = connect(registry, output)?;
+    let client = session.connect()?;
     let spec = &address.at(&client.host())?;
     if matches!(state, "deprecated" | "revoked") {
         warn_of_callers(&client, &spec.package, output);
     }
     let statuses = client.set_status(&spec.package, spec.version.as_ref(), &body);
-    let statuses = statuses.map_err(|failure| match failure {
-        Failure::Missing(message) => Failure::Missing(with_hint(message, &spec.package)),
-        other => other,
-    })?;
+    let statuses = statuses.map_err(|failure| with_hint(failure, &spec.package))?;
     let text = match state {
-        "active" => restored(spec, &client, output),
+        // Its signing key may still be revoked.
+        "active" => format!("{spec} has no status of its own any more"),
         "revoked" => format!("{spec} is revoked (everywhere within five minutes): {reason}"),
         state => format!("{spec} is {state} (everywhere within a minute): {reason}"),
     };
-    output.result(&[text], &report(spec, &statuses));
+    let address = spec.package.address();
+    let report = json!({ "status": "ok", "address": address, "statuses": with_times(&statuses) });
+    output.result(&[text], &report);
     Ok(())
-}
-
-/// Returns the state of a version or package after its own status was removed: that of its signing key may remain.
-fn restored(spec: &PackageSpec, client: &Client<'_>, output: &Output) -> String {
-    let version = spec.version.as_ref();
-    let reason = version.and_then(|version| client.revocation(&spec.package, version));
-    // For a few minutes the registry may still show the status that was removed.
-    match reason.filter(|reason| reason.starts_with(BY_KEY)) {
-        Some(reason) => format!(
-            "{spec} has no status of its own any more, but still cannot be installed, because {reason}; {} restores the \
-             key",
-            key_restoration(&spec.package, &reason, output)
-        ),
-        None => format!("{spec} is active again"),
-    }
-}
-
-/// Returns the command that restores the key for which a version is revoked. Its reason names the key.
-fn key_restoration(package: &Package, reason: &str, output: &Output) -> String {
-    let key = reason
-        .strip_prefix(BY_KEY)
-        .and_then(|it| it.split(' ').next());
-    let key = key.unwrap_or("KEY_ID");
-    let namespace = match package {
-        Package::Provider(address) => address.namespace.as_str(),
-        Package::Module(_) | Package::Mirrored(_) => "NAMESPACE",
-    };
-    output.command(format_args!(
-        "key restore {namespace} {key} --reason REASON"
-    ))
 }
 
 /// Adds a hint to the message that a package does not exist: an address of two parts may lack the third of a module's, and
 /// one with a hostname may be of the registry itself, which has several.
-pub(super) fn with_hint(message: String, package: &Package) -> String {
-    match package {
+pub(super) fn with_hint(failure: Failure, package: &Package) -> Failure {
+    let Failure::Missing(message) = failure else {
+        return failure;
+    };
+    Failure::Missing(match package {
         Package::Provider(address) => format!(
             "{message}. {address} has two parts, and so is a provider; the address of a module has three, such as \
              {address}/aws"
@@ -178,9 +124,5 @@ pub(super) fn with_hint(message: String, package: &Package) -> String {
             address.hostname
         ),
         Package::Module(_) => message,
-    }
-}
-
-fn report(spec: &PackageSpec, statuses: &StatusDocument) -> serde_json::Value {
-    serde_json::json!({ "status": "ok", "address": spec.package.address(), "statuses": with_times(statuses) })
+    })
 }

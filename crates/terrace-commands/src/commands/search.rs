@@ -77,7 +77,7 @@ pub(crate) fn run(arguments: &SearchArguments, session: Session<'_>) -> Result<(
 }
 
 fn table(results: &[SearchResult]) -> Table {
-    let mut table = Table::new([
+    let columns = [
         Column::whole("KIND"),
         Column::whole("NAME"),
         Column::whole("PACKAGE"),
@@ -85,43 +85,36 @@ fn table(results: &[SearchResult]) -> Table {
         Column::status("STATUS"),
         Column::left_out(2, "WORDS"),
         Column::cut("DESCRIPTION"),
-    ]);
-    for result in results {
-        match result {
-            SearchResult::Package {
-                package: found,
-                words,
-                ..
-            } => table.row([
-                found.package.kind.to_string(),
-                String::new(),
-                found.package.address.clone(),
-                found.latest.to_string(),
-                shown(found.state),
-                words.join(" "),
-                found.description.clone(),
-            ]),
-            SearchResult::Symbol {
-                kind,
-                name,
-                provider,
-                version,
-                ..
-            } => table.row([
-                singular(kind.as_str()).to_owned(),
-                name.clone(),
-                provider.address.clone(),
-                version.to_string(),
-                String::new(),
-                String::new(),
-                String::new(),
-            ]),
-        }
-    }
-    table
-}
-
-/// Returns the kind of one result: the name in paths is a plural. `--kind` takes either.
-fn singular(kind: &str) -> &str {
-    kind.strip_suffix('s').unwrap_or(kind)
+    ];
+    let rows = results.iter().map(|result| match result {
+        SearchResult::Package {
+            package: found,
+            words,
+            ..
+        } => [
+            found.package.kind.to_string(),
+            String::new(),
+            found.package.address.clone(),
+            found.latest.to_string(),
+            shown(found.state),
+            words.join(" "),
+            found.description.clone(),
+        ],
+        SearchResult::Symbol {
+            kind,
+            name,
+            provider,
+            version,
+            ..
+        } => [
+            kind.to_string(),
+            name.clone(),
+            provider.address.clone(),
+            version.to_string(),
+            String::new(),
+            String::new(),
+            String::new(),
+        ],
+    });
+    Table::of(columns, rows)
 }

@@ -79,6 +79,16 @@ impl Table {
         }
     }
 
+    /// Creates a table with these rows.
+    pub(crate) fn of<const N: usize>(
+        columns: [Column; N],
+        rows: impl IntoIterator<Item = [String; N]>,
+    ) -> Self {
+        let mut table = Self::new(columns);
+        rows.into_iter().for_each(|row| table.row(row));
+        table
+    }
+
     /// Adds a row. Its texts are printed on one line each, without characters that control a terminal.
     pub(crate) fn row<const N: usize>(&mut self, cells: [String; N]) {
         let line = |cell: String| {

@@ -48,22 +48,13 @@ const NO_MODULES: [&str; 8] = [
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct FoundModule {
     pub(crate) directory: String,
-    pub(crate) name: Option<String>,
-    pub(crate) system: Option<String>,
+    pub(crate) captures: Captures,
 }
 
-/// A version of a module that a tag names.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct TaggedModule {
-    pub(crate) module: FoundModule,
-    pub(crate) version: Version,
-    pub(crate) tag: Tag,
-}
-
-/// The versions of all modules.
+/// The versions of all modules that tags name.
 #[derive(Debug, Default)]
 pub(crate) struct TaggedModules {
-    pub(crate) versions: Vec<TaggedModule>,
+    pub(crate) versions: Vec<(FoundModule, Version, Tag)>,
     /// The tags that name no version of a module.
     pub(crate) ignored: Vec<String>,
 }
@@ -75,7 +66,7 @@ pub(crate) struct TaggedModules {
 pub(crate) fn directories(
     given: &[Pattern],
     address: &Pattern,
-    tree: &impl Tree,
+    tree: &dyn Tree,
 ) -> Result<Vec<Pattern>, String> {
     if !given.is_empty() {
         return Ok(given.to_vec());
@@ -108,7 +99,7 @@ pub(crate) fn directories(
 pub(crate) fn modules(
     patterns: &[Pattern],
     is_given: bool,
-    tree: &impl Tree,
+    tree: &dyn Tree,
 ) -> Result<Vec<FoundModule>, String> {
     let mut found: BTreeMap<String, FoundModule> = BTreeMap::new();
     for pattern in patterns {
@@ -123,11 +114,8 @@ pub(crate) fn modules(
                         continue;
                     }
                     if let Some(more) = part.captures(&name) {
-                        let captures = Captures {
-                            name: more.name.or(captures.name.clone()),
-                            system: more.system.or(captures.system.clone()),
-                            ..Captures::default()
-                        };
+                        let mut captures = captures.clone();
+                        captures.extend(more);
                         next.push((joined(&directory, &name), captures));
                     }
                 }
@@ -138,8 +126,7 @@ pub(crate) fn modules(
             if !found.contains_key(&directory) && tree.has_configuration(&directory)? {
                 let module = FoundModule {
                     directory: directory.clone(),
-                    name: captures.name,
-                    system: captures.system,
+                    captures,
                 };
                 found.insert(directory, module);
             }
@@ -175,49 +162,43 @@ fn by_patterns(
 ) -> Result<TaggedModules, String> {
     let mut found = TaggedModules::default();
     for tag in tags {
-        let matches = patterns
-            .iter()
-            .filter_map(|pattern| pattern.captures(&tag.name));
+        let matches = patterns.iter();
+        let matches = matches.filter_map(|pattern| pattern.captures(&tag.name));
         let matches: Vec<Captures> = matches.collect();
-        let before = found.versions.len();
-        if !matches.is_empty() {
-            let modules = modules_at(tag)?;
-            // The first pattern that names a module counts.
-            for captures in matches {
-                let versions = versions(&captures, &modules, tag);
-                if !versions.is_empty() {
-                    found.versions.extend(versions);
-                    break;
-                }
-            }
-        }
-        if found.versions.len() == before {
-            found.ignored.push(tag.name.clone());
+        let modules = match matches.is_empty() {
+            true => Vec::new(),
+            false => modules_at(tag)?,
+        };
+        // The first pattern that names a module counts.
+        let mut versions = matches.iter().map(|it| versions(it, &modules, tag));
+        match versions.find(|versions| !versions.is_empty()) {
+            Some(versions) => found.versions.extend(versions),
+            None => found.ignored.push(tag.name.clone()),
         }
     }
     Ok(found)
 }
 
 /// Returns the versions of the modules that the fields of a tag name.
-fn versions(captures: &Captures, modules: &[FoundModule], tag: &Tag) -> Vec<TaggedModule> {
-    let Some(version) = captures.version.as_deref().and_then(version) else {
+fn versions(
+    captures: &Captures,
+    modules: &[FoundModule],
+    tag: &Tag,
+) -> Vec<(FoundModule, Version, Tag)> {
+    let named = captures.get(&Field::Version);
+    let Some(version) = named.and_then(|it| version(it)) else {
         return Vec::new();
     };
-    let is_equal = |asked: &Option<String>, known: Option<&String>| {
-        asked.as_ref().is_none_or(|asked| known == Some(asked))
-    };
     let is_named = |module: &&FoundModule| {
-        is_equal(&captures.name, module.name.as_ref())
-            && is_equal(&captures.system, module.system.as_ref())
-            && is_equal(&captures.path, Some(&module.directory))
+        captures.iter().all(|(field, value)| match field {
+            Field::Version => true,
+            Field::Path => module.directory == *value,
+            Field::Name | Field::System => module.captures.get(field) == Some(value),
+        })
     };
     let named = modules.iter().filter(is_named);
     named
-        .map(|module| TaggedModule {
-            module: module.clone(),
-            version: version.clone(),
-            tag: tag.clone(),
-        })
+        .map(|module| (module.clone(), version.clone(), tag.clone()))
         .collect()
 }
 

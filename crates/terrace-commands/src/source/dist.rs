@@ -9,9 +9,7 @@ use std::path::{Path, PathBuf};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use terrace_base::digest::Sha256;
-use terrace_core::api::admin::PackageBody;
 use terrace_core::model::name::ProviderType;
-use terrace_core::model::package_hash::PackageHash;
 use terrace_core::model::platform::Platform;
 use terrace_core::model::shasums::Shasums;
 use terrace_core::model::version::Version;
@@ -25,6 +23,10 @@ const SHASUMS_SUFFIX: &str = "_SHA256SUMS";
 const NAME_TEMPLATE: &str =
     r#"archives.name_template: "{{ .ProjectName }}_{{ .Version }}_{{ .Os }}_{{ .Arch }}""#;
 
+/// The words in names of packages, and of lists of digests.
+const SYSTEMS: [&str; 4] = ["linux", "darwin", "windows", "mac"];
+const SUMS: [&str; 3] = ["sha256", "shasum", "checksum"];
+
 /// The end of the name of an archive with documentation.
 const DOCUMENTATION_SUFFIX: &str = "_docs.zip";
 
@@ -36,6 +38,8 @@ pub(crate) struct Dist {
     pub(crate) version: Version,
     /// The signed text, byte for byte.
     pub(crate) shasums: String,
+    /// The files that it lists, if it is one.
+    listed: Option<Shasums>,
     /// The names of all files in the directory.
     names: BTreeSet<String>,
 }
@@ -53,26 +57,31 @@ impl Dist {
     /// Reads a directory with one release.
     ///
     /// # Errors
-    /// The reasons that the directory is not one with exactly one release.
-    pub(crate) fn find(directory: &Path) -> Result<Self, Vec<String>> {
-        let names = names(directory).map_err(|error| {
-            vec![format!(
-                "{}: {error}. Specify the directory that GoReleaser wrote",
-                directory.display()
-            )]
+    /// The reason that the directory is not one with exactly one release.
+    pub(crate) fn find(directory: &Path) -> Result<Self, String> {
+        let place = directory.display();
+        let names = names(directory);
+        let names = names.map_err(|error| {
+            format!("{place}: {error}. Specify the directory that GoReleaser wrote")
         })?;
-        let shasums_name = shasums_name(directory, &names).map_err(|reason| vec![reason])?;
-        let (provider_type, version) = parse_stem(stem(shasums_name))?;
-        let path = directory.join(shasums_name);
-        let shasums = fs::read_to_string(&path)
-            .map_err(|error| vec![format!("{}: {error}", path.display())])?;
+        let stem = stem(directory, &names)?;
+        let (provider_type, version) = parse_stem(&stem)?;
+        let path = directory.join(format!("{stem}{SHASUMS_SUFFIX}"));
+        let shasums = fs::read_to_string(&path);
+        let shasums = shasums.map_err(|error| format!("{}: {error}", path.display()))?;
         Ok(Self {
             directory: directory.to_owned(),
             provider_type,
             version,
+            listed: Shasums::parse(&shasums).ok(),
             shasums,
             names,
         })
+    }
+
+    /// Returns the digest that SHA256SUMS lists for a file.
+    fn promised(&self, name: &str) -> Option<Sha256> {
+        self.listed.as_ref()?.digest_of(name)
     }
 
     /// Returns the signature in the form of the admin API: from `.sig`, as GoReleaser names it, or `.asc`.
@@ -87,24 +96,21 @@ impl Dist {
             ));
         };
         let bytes = fs::read(self.directory.join(name)).map_err(|e| format!("{name}: {e}"))?;
-        let listed = Shasums::parse(&self.shasums).ok();
-        if listed.and_then(|it| it.digest_of(name)) == Some(Sha256::of(&bytes)) {
+        if self.promised(name) == Some(Sha256::of(&bytes)) {
             return Err(format!(
                 "SHA256SUMS lists its own signature {name}, so it was changed after signing, as GoReleaser 2.15.0 and \
                  2.15.1 do: release with another version, or remove that line"
             ));
         }
-        match String::from_utf8(bytes) {
-            Ok(text) if text.trim_start().starts_with("-----BEGIN") => Ok(text),
-            Ok(text) => Ok(STANDARD.encode(text)),
-            Err(error) => Ok(STANDARD.encode(error.into_bytes())),
+        match str::from_utf8(&bytes) {
+            Ok(text) if text.trim_start().starts_with("-----BEGIN") => Ok(text.to_owned()),
+            _ => Ok(STANDARD.encode(bytes)),
         }
     }
 
     /// Returns the zips of this release, and the errors in their names. A zip with another name is another file.
     pub(crate) fn packages(&self) -> (Vec<Package>, Vec<String>) {
-        let shasums = Shasums::parse(&self.shasums).ok();
-        let listed = shasums.iter().flat_map(Shasums::filenames);
+        let listed = self.listed.iter().flat_map(Shasums::filenames);
         let names: BTreeSet<&str> = listed
             .chain(self.names.iter().map(String::as_str))
             .collect();
@@ -119,10 +125,7 @@ impl Dist {
                 Some(Ok(platform)) => packages.push(Package {
                     platform,
                     filename: filename.to_owned(),
-                    path: self
-                        .names
-                        .get(filename)
-                        .map(|name| self.directory.join(name)),
+                    path: self.path_of(filename),
                 }),
                 Some(Err(error)) => {
                     let remedy = match error.meant.as_slice() {
@@ -137,37 +140,17 @@ impl Dist {
         }
         if packages.is_empty() && reasons.is_empty() {
             let place = self.directory.display();
-            let instead = self.instead_of_packages(&names);
-            reasons.push(format!(
-                "{place} contains no {prefix}<os>_<arch>.zip{instead}"
-            ));
+            let meant = meant(names.into_iter(), &[".zip", ".gz", ".tgz"], &SYSTEMS);
+            let but = meant.map_or_else(String::new, |name| {
+                let setting = match name.ends_with(".zip") {
+                    true => NAME_TEMPLATE,
+                    false => "archives.formats: [zip]",
+                };
+                format!("; but there is {name}: set {setting} in .goreleaser.yml")
+            });
+            reasons.push(format!("{place} contains no {prefix}<os>_<arch>.zip{but}"));
         }
         (packages, reasons)
-    }
-
-    /// Returns a remark about the file that its publisher probably meant as a package.
-    fn instead_of_packages(&self, names: &BTreeSet<&str>) -> String {
-        let is_packed = |name: &&&str| {
-            let name = name.to_ascii_lowercase();
-            name.contains(".tar.")
-                || [".zip", ".tgz", ".gz"]
-                    .iter()
-                    .any(|end| name.ends_with(end))
-        };
-        let with_platform = |name: &&&str| {
-            let words = name.to_ascii_lowercase();
-            ["linux", "darwin", "windows", "mac"]
-                .iter()
-                .any(|os| words.contains(os))
-        };
-        let Some(name) = names.iter().filter(is_packed).find(with_platform) else {
-            return String::new();
-        };
-        let remedy = match name.ends_with(".zip") {
-            true => NAME_TEMPLATE,
-            false => "archives.formats: [zip]",
-        };
-        format!("; but there is {name}: set {remedy} in .goreleaser.yml")
     }
 
     /// Returns advice if a part of the packages that SHA256SUMS lists is missing.
@@ -184,28 +167,18 @@ impl Dist {
 
     /// Returns the path of the archive with the documentation of this release, if there is one.
     pub(crate) fn documentation(&self) -> Option<PathBuf> {
-        let name = format!("{}{DOCUMENTATION_SUFFIX}", self.stem());
-        let is_there = self.names.contains(&name);
+        self.path_of(&format!("{}{DOCUMENTATION_SUFFIX}", self.stem()))
+    }
+
+    /// Returns the path of a file in the directory, if there is one.
+    fn path_of(&self, name: &str) -> Option<PathBuf> {
+        let is_there = self.names.contains(name);
         is_there.then(|| self.directory.join(name))
     }
 
     /// Returns `terraform-provider-<type>_<version>`.
     fn stem(&self) -> String {
         format!("{PROVIDER_PREFIX}{}_{}", self.provider_type, self.version)
-    }
-}
-
-impl Package {
-    /// Returns the description of the package for the admin API.
-    pub(crate) fn body(&self, sha256: Sha256, size: u64, h1: Option<PackageHash>) -> PackageBody {
-        PackageBody {
-            os: self.platform.os().to_owned(),
-            arch: self.platform.arch().to_owned(),
-            filename: self.filename.clone(),
-            sha256: sha256.to_string(),
-            size,
-            h1: h1.map(|h1| h1.to_string()),
-        }
     }
 }
 
@@ -223,98 +196,71 @@ fn names(directory: &Path) -> std::io::Result<BTreeSet<String>> {
     Ok(names)
 }
 
-fn shasums_name<'n>(directory: &Path, names: &'n BTreeSet<String>) -> Result<&'n str, String> {
+/// Returns a name that its publisher probably meant as one of a release: it has one of these ends and one of these words.
+fn meant<'n>(
+    mut names: impl Iterator<Item = &'n str>,
+    ends: &[&str],
+    words: &[&str],
+) -> Option<&'n str> {
+    names.find(|name| {
+        let name = name.to_ascii_lowercase();
+        ends.iter().any(|end| name.ends_with(end)) && words.iter().any(|word| name.contains(word))
+    })
+}
+
+/// Returns the name of SHA256SUMS without its end.
+fn stem(directory: &Path, names: &BTreeSet<String>) -> Result<String, String> {
     let place = directory.display();
-    let is_one =
-        |name: &&String| name.starts_with(PROVIDER_PREFIX) && name.ends_with(SHASUMS_SUFFIX);
-    let found: Vec<&String> = names.iter().filter(is_one).collect();
+    let provider = names.iter().filter(|it| it.starts_with(PROVIDER_PREFIX));
+    let found: Vec<&str> = provider
+        .filter_map(|name| name.strip_suffix(SHASUMS_SUFFIX))
+        .collect();
     match found.as_slice() {
-        [one] => Ok(one),
+        [one] => Ok((*one).to_owned()),
         [] => {
-            let other = names.iter().find(|name| {
-                let name = name.to_ascii_lowercase().replace(['-', '_'], "");
-                let is_sums = ["sha256", "shasum", "checksum"]
-                    .iter()
-                    .any(|it| name.contains(it));
-                is_sums && !name.ends_with(".sig") && !name.ends_with(".asc")
-            });
-            let but = other.map_or_else(String::new, |name| {
+            let names = names.iter().map(String::as_str);
+            let meant = meant(names, &["sums", ".txt", ".sum", "256"], &SUMS);
+            let but = meant.map_or_else(String::new, |name| {
                 format!("; but there is {name}: set checksum.name_template in .goreleaser.yml")
             });
             Err(format!(
                 "{place} contains no {PROVIDER_PREFIX}<type>_<version>{SHASUMS_SUFFIX}{but}"
             ))
         }
-        several => {
-            let names: Vec<&str> = several.iter().map(|name| name.as_str()).collect();
-            Err(format!(
-                "{place} contains several releases: {}. Publish each from its own directory, or build with \
-                 goreleaser release --clean",
-                names.join(", ")
-            ))
-        }
+        several => Err(format!(
+            "{place} contains several releases: {}. Publish each from its own directory, or build with goreleaser release \
+             --clean",
+            several.join(", ")
+        )),
     }
-}
-
-fn stem(shasums_name: &str) -> &str {
-    shasums_name
-        .strip_suffix(SHASUMS_SUFFIX)
-        .unwrap_or(shasums_name)
 }
 
 /// Parses the stem of a file name. A type contains no `_`.
-fn parse_stem(stem: &str) -> Result<(ProviderType, Version), Vec<String>> {
+fn parse_stem(stem: &str) -> Result<(ProviderType, Version), String> {
+    let refused = |reason: String| format!("{stem}{SHASUMS_SUFFIX}: {reason}");
     let rest = stem.strip_prefix(PROVIDER_PREFIX).unwrap_or(stem);
-    let (provider_type, version) = rest.split_once('_').unwrap_or((rest, ""));
-    match (provider_type.parse(), version.parse()) {
-        (Ok(provider_type), Ok(version)) => {
-            let parsed = (provider_type, version);
-            if format!("{PROVIDER_PREFIX}{}_{}", parsed.0, parsed.1) == stem {
-                Ok(parsed)
-            } else {
-                Err(vec![format!(
-                    "{stem}{SHASUMS_SUFFIX}: write the type in lower case"
-                )])
-            }
-        }
-        (provider_type, version) => {
-            let name = |reason: String| format!("{stem}{SHASUMS_SUFFIX}: {reason}");
-            if let Some((joined, version)) = rest.rsplit_once('_')
-                && joined.contains('_')
-                && version.parse::<Version>().is_ok()
-            {
-                let dashed = joined.replace('_', "-");
-                return Err(vec![name(format!(
-                    "the type {joined:?} contains \"_\", which ends the type in file names: write {dashed}"
-                ))]);
-            }
-            let mut reasons = Vec::new();
-            reasons.extend(provider_type.err().map(|error| name(error.to_string())));
-            reasons.extend(version.err().map(|error| name(error.to_string())));
-            Err(reasons)
-        }
+    let (name, version) = rest.rsplit_once('_').unwrap_or((rest, ""));
+    let plain = name.replace('_', "-").to_ascii_lowercase();
+    if plain != name {
+        return Err(refused(format!(
+            "the type {name:?} may have no capital letters, and no \"_\", which ends the type in file names: write {plain}"
+        )));
     }
+    let provider_type = name.parse::<ProviderType>();
+    let version = version.parse::<Version>();
+    Ok((
+        provider_type.map_err(|error| refused(error.to_string()))?,
+        version.map_err(|error| refused(error.to_string()))?,
+    ))
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn type_and_version_are_read_from_the_name() {
-        let (provider_type, version) =
-            parse_stem("terraform-provider-my-cloud_1.2.3-rc.1+b").unwrap();
-        assert_eq!(provider_type.as_str(), "my-cloud");
-        assert_eq!(version.to_string(), "1.2.3-rc.1+b");
-    }
-
-    #[test]
-    fn a_name_with_two_errors_is_reported_with_both() {
-        let reasons = parse_stem("terraform-provider--x_v1.0").unwrap_err();
-        assert_eq!(reasons.len(), 2, "{reasons:?}");
-        assert_eq!(
-            parse_stem("terraform-provider-X_1.0.0").unwrap_err().len(),
-            1
-        );
+#[test]
+fn type_and_version_are_read_from_the_name() {
+    let (provider_type, version) = parse_stem("terraform-provider-my-cloud_1.2.3-rc.1+b").unwrap();
+    assert_eq!(provider_type.as_str(), "my-cloud");
+    assert_eq!(version.to_string(), "1.2.3-rc.1+b");
+    for stem in ["-x_1.0.0", "x_v1.0", "X_1.0.0", "a_b_1.0.0"] {
+        parse_stem(&format!("{PROVIDER_PREFIX}{stem}")).unwrap_err();
     }
 }

@@ -10,7 +10,7 @@ use std::io::Read;
 use terrace_base::untrusted;
 use terrace_metadata::SourceFile;
 
-use crate::output::{bytes, plural};
+use crate::output::bytes;
 
 pub(crate) use archive::{
     CONFIGURATION_ENDINGS, is_configuration, module_directory_files, module_files, zip_files,
@@ -33,9 +33,8 @@ const TOTAL_BYTES: u64 = 512 * 1024 * 1024;
 pub(crate) struct DocumentationFiles {
     files: Vec<(String, Vec<u8>)>,
     total: u64,
-    omitted: usize,
     /// Warnings about files that are left out.
-    problems: Vec<String>,
+    pub(crate) problems: Vec<String>,
 }
 
 impl DocumentationFiles {
@@ -47,22 +46,15 @@ impl DocumentationFiles {
             .collect()
     }
 
-    /// Returns a warning about each file that was left out, or about all of them together.
-    pub(crate) fn problems(&self) -> Vec<String> {
-        let omitted = (self.omitted > 0).then(|| {
-            format!(
-                "{} not read for documentation: at most {MOST_FILES} files and {} are",
-                were_files(self.omitted),
-                bytes(TOTAL_BYTES)
-            )
-        });
-        self.problems.iter().cloned().chain(omitted).collect()
-    }
-
     /// Reads a file, up to a limit.
     fn add(&mut self, path: &str, reader: impl Read) {
         if self.files.len() >= MOST_FILES || self.total >= TOTAL_BYTES {
-            self.omitted += 1;
+            let most = bytes(TOTAL_BYTES);
+            let omitted =
+                format!("at most {MOST_FILES} files and {most} are read for documentation");
+            if self.problems.last() != Some(&omitted) {
+                self.problems.push(omitted);
+            }
             return;
         }
         let mut contents = Vec::new();
@@ -84,11 +76,6 @@ impl DocumentationFiles {
     }
 }
 
-fn were_files(count: usize) -> String {
-    let verb = if count == 1 { "was" } else { "were" };
-    format!("{} {verb}", plural(count, "file"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -98,18 +85,17 @@ mod tests {
         let mut files = DocumentationFiles::default();
         files.add("a\n.md", std::io::repeat(b'a'));
         assert_eq!(files.sources().len(), 0);
-        let problems = files.problems();
         let expected = "a\\n.md: left out of the documentation: it has more than 64.00 MiB";
-        assert_eq!(problems, [expected]);
+        assert_eq!(files.problems, [expected]);
     }
 
     #[test]
-    fn files_beyond_the_number_are_counted() {
+    fn files_beyond_the_number_are_left_out_with_one_warning() {
         let mut files = DocumentationFiles::default();
         for number in 0..MOST_FILES + 2 {
             files.add(&number.to_string(), &b"x"[..]);
         }
         assert_eq!(files.sources().len(), MOST_FILES);
-        assert!(files.problems()[0].starts_with("2 files were not read"));
+        assert_eq!(files.problems.len(), 1);
     }
 }

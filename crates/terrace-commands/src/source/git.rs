@@ -6,8 +6,7 @@
 //! `git archive` and checkouts are not used: they follow `export-ignore` and `export-subst`, convert line ends and run filters. The
 //! bytes of a blob are the same on every machine, so a repeated publish finds every version unchanged.
 
-mod checkout;
-mod clone;
+mod files;
 mod objects;
 mod remote;
 
@@ -18,8 +17,7 @@ use tempfile::TempDir;
 
 use crate::output::Output;
 
-pub(crate) use checkout::Checkout;
-pub(crate) use clone::{Absent, pack_tree};
+pub(crate) use files::{Absent, check_out, pack_tree};
 pub(crate) use objects::{Entry, EntryKind, Objects};
 pub(crate) use remote::{Remote, RemoteCommit};
 
@@ -89,12 +87,10 @@ impl Repository {
     /// Clones a repository with its tags, without a working tree.
     ///
     /// # Errors
-    /// The protocol is not allowed, or git cannot clone the repository.
+    /// Git cannot clone the repository.
     pub(crate) fn clone(url: &str, output: &Output) -> Result<Self, String> {
-        check_url(url)?;
         output.progress(&format!("cloning {url}"));
-        let place = tempfile::tempdir()
-            .map_err(|error| format!("{}: {error}", std::env::temp_dir().display()))?;
+        let place = temporary()?;
         let mut command = remote_git(&PROTOCOLS);
         command.args(["clone", "--quiet", "--bare", "--", url]);
         run(command.arg(place.path())).map_err(|reason| format!("{url}: {reason}"))?;
@@ -117,16 +113,11 @@ impl Repository {
         Ok(text.lines().filter_map(tag).collect())
     }
 
-    /// Returns the commit of `HEAD`, if there is one.
-    pub(crate) fn head(&self) -> Option<String> {
-        let command = [
-            "rev-parse",
-            "--verify",
-            "--quiet",
-            "--end-of-options",
-            "HEAD^{commit}",
-        ];
-        let output = run(self.git().args(command)).ok()?;
+    /// Returns the ID of the commit that a revision names, if there is one.
+    pub(crate) fn commit(&self, revision: &str) -> Option<String> {
+        let mut git = self.git();
+        git.args(["rev-parse", "--verify", "--quiet", "--end-of-options"]);
+        let output = run(git.arg(format!("{revision}^{{commit}}"))).ok()?;
         Some(String::from_utf8_lossy(&output.stdout).trim().to_owned())
     }
 
@@ -148,6 +139,10 @@ impl Repository {
         }
         command
     }
+}
+
+fn temporary() -> Result<TempDir, String> {
+    tempfile::tempdir().map_err(|error| format!("{}: {error}", std::env::temp_dir().display()))
 }
 
 /// Returns git for requests to a repository elsewhere, by these protocols.
@@ -223,7 +218,6 @@ fn failure(said: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::output::Verbosity;
 
     #[test]
     fn urls_are_told_apart_from_directories() {
@@ -241,15 +235,13 @@ mod tests {
 
     #[test]
     fn a_protocol_that_runs_programs_or_sends_plain_text_is_refused() {
-        let output = Output::new(false, Verbosity::Quiet, Default::default());
         for url in [
             "ext::sh -c true",
             "http://git.example.com/a",
             "git://git.example.com/a",
             "https::ext://x",
         ] {
-            let error = Repository::clone(url, &output).unwrap_err();
-            assert!(error.contains("only"), "{error}");
+            check_url(url).unwrap_err();
         }
     }
 
@@ -277,15 +269,5 @@ mod tests {
         let objects = Repository::at(&place).unwrap().objects().unwrap();
         objects.blob(&"ab".repeat(20)).unwrap_err();
         assert!(!proof.exists());
-    }
-
-    #[test]
-    fn a_tag_names_its_commit() {
-        let of = |line: &str| tag(line).map(|tag| (tag.name, tag.commit));
-        let found = |name: &str, commit: &str| Some((name.to_owned(), commit.to_owned()));
-        assert_eq!(of("commit aa   v1.0.0"), found("v1.0.0", "aa"));
-        assert_eq!(of("tag aa commit bb a/v1 x"), found("a/v1 x", "bb"));
-        assert_eq!(of("blob aa   key"), None);
-        assert_eq!(of("tag aa tree bb x"), None);
     }
 }

@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use terrace_base::untrusted::quoted;
 use terrace_metadata::{ModuleSource, is_submodule};
 
 use crate::archive::pack::{Extent, below};
@@ -16,62 +17,39 @@ const MODULE_PATH: &str = "${path.module}/";
 pub(crate) enum Place {
     /// A directory of the package, such as `modules/vpc`; empty for its top.
     Inside(String),
-    /// A place outside, below the directory that is this number of levels above the package.
-    Outside(usize),
+    /// A place outside.
+    Outside,
 }
 
-/// A reference to a place outside of the package.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Escape {
-    /// The path of the file.
-    pub(crate) file: String,
-    /// The line, if it is known.
-    pub(crate) line: Option<usize>,
-    /// The reference as written.
-    pub(crate) reference: String,
-    /// The levels above the package; `None` if the path is absolute.
-    pub(crate) levels: Option<usize>,
-}
-
-/// The references out of a package.
+/// The calls that leave a package.
 #[derive(Debug, Default)]
-pub(crate) struct Escapes {
+pub(crate) struct Escapes<'s> {
     /// Those that consumers of the module fail with.
-    pub(crate) fatal: Vec<Escape>,
+    pub(crate) fatal: Vec<&'s ModuleSource>,
     /// Those of directories that consumers do not reach, such as examples and tests.
-    pub(crate) harmless: Vec<Escape>,
+    pub(crate) harmless: Vec<&'s ModuleSource>,
 }
 
 /// Returns the calls that leave a package. Its module is in the directory `top`, which is empty for the top of the
 /// package.
-pub(crate) fn escapes(sources: &[ModuleSource], top: &str) -> Escapes {
+pub(crate) fn escapes<'s>(sources: &'s [ModuleSource], top: &str) -> Escapes<'s> {
     let calls = by_directory(sources);
     let starts = calls.keys().copied();
-    let reached = reached(
-        &calls,
-        starts.filter(|directory| is_offered(directory, top)),
-    );
-    let mut escapes = Escapes::default();
-    for (directory, calls) in calls {
-        for call in calls {
-            let levels = match local(directory, &call.source) {
-                Some(Place::Outside(levels)) => Some(levels),
-                None if is_absolute(&call.source) => None,
-                _ => continue,
-            };
-            let escape = Escape {
-                file: call.file.clone(),
-                line: call.line,
-                reference: call.source.clone(),
-                levels,
-            };
-            match reached.contains(directory) {
-                true => escapes.fatal.push(escape),
-                false => escapes.harmless.push(escape),
-            }
-        }
-    }
-    escapes
+    let reached = reached(&calls, starts.filter(|it| is_offered(it, top)));
+    let leaves = |call: &&ModuleSource| {
+        let place = local(directory_of(&call.file), &call.source);
+        place == Some(Place::Outside) || call.source.starts_with('/')
+    };
+    let escapes = calls.into_values().flatten().filter(leaves);
+    let (fatal, harmless) = escapes.partition(|call| reached.contains(directory_of(&call.file)));
+    Escapes { fatal, harmless }
+}
+
+/// Returns a call in a message.
+pub(crate) fn named(call: &ModuleSource) -> String {
+    let line = call.line.map(|line| format!(":{line}"));
+    let line = line.unwrap_or_default();
+    format!("{}{line}: the source {}", call.file, quoted(&call.source))
 }
 
 /// Returns the calls of each directory.
@@ -105,22 +83,16 @@ pub(crate) fn reached<'a>(
 }
 
 /// Returns the paths in a configuration file that start with `${path.module}` and lead out of the packed parts of a
-/// package.
-pub(crate) fn outside_files(file: &str, text: &str, packed: &Extent) -> Vec<Escape> {
-    let found = module_paths(text).filter_map(|(line, path)| {
-        let levels = match resolve(directory_of(file), path) {
-            Place::Inside(place) if packed.has(&place) => return None,
-            Place::Inside(_) => 0,
-            Place::Outside(levels) => levels,
-        };
-        Some(Escape {
-            file: file.to_owned(),
-            line: Some(line),
-            reference: format!("{MODULE_PATH}{path}"),
-            levels: Some(levels),
-        })
-    });
-    found.collect()
+/// package, with their lines.
+pub(crate) fn outside_files(file: &str, text: &str, packed: &Extent) -> Vec<(usize, String)> {
+    let is_packed = |path: &str| match resolve(directory_of(file), path) {
+        Place::Inside(place) => packed.has(&place),
+        Place::Outside => false,
+    };
+    let outside = module_paths(text).filter(|(_, path)| !is_packed(path));
+    outside
+        .map(|(line, path)| (line, format!("{MODULE_PATH}{path}")))
+        .collect()
 }
 
 /// Returns the literal starts of the paths below the directory of a module, with their lines.
@@ -164,10 +136,6 @@ pub(crate) fn highest(directory: &str, path: &str) -> String {
     parts.get(..least).unwrap_or_default().join("/")
 }
 
-fn is_absolute(source: &str) -> bool {
-    source.starts_with('/')
-}
-
 /// Returns the directory of a file.
 pub(crate) fn directory_of(file: &str) -> &str {
     file.rsplit_once('/').map_or("", |(directory, _)| directory)
@@ -177,19 +145,15 @@ pub(crate) fn directory_of(file: &str) -> &str {
 /// the name of the package's directory is that of the client's cache.
 pub(crate) fn resolve(directory: &str, path: &str) -> Place {
     let mut parts: Vec<&str> = directory.split('/').filter(|it| !it.is_empty()).collect();
-    let mut levels = 0;
     for part in path.split('/') {
         match part {
             "" | "." => {}
-            ".." if parts.pop().is_none() => levels += 1,
+            ".." if parts.pop().is_none() => return Place::Outside,
             ".." => {}
             name => parts.push(name),
         }
     }
-    match levels {
-        0 => Place::Inside(parts.join("/")),
-        levels => Place::Outside(levels),
-    }
+    Place::Inside(parts.join("/"))
 }
 
 #[cfg(test)]
@@ -206,13 +170,6 @@ mod tests {
         }
     }
 
-    fn found(escapes: &[Escape]) -> Vec<(&str, &str)> {
-        let found = escapes.iter();
-        found
-            .map(|it| (it.file.as_str(), it.reference.as_str()))
-            .collect()
-    }
-
     #[test]
     fn a_path_is_resolved_from_the_directory_of_its_file() {
         let inside = |path: &str| Some(Place::Inside(path.to_owned()));
@@ -221,9 +178,9 @@ mod tests {
             ("modules/a", "../b", inside("modules/b")),
             ("examples/x", "../..", inside("")),
             ("", "..", None),
-            ("", "../b", Some(Place::Outside(1))),
-            ("a", "../../../b/c", Some(Place::Outside(2))),
-            ("a", "..\\..\\b", Some(Place::Outside(1))),
+            ("", "../b", Some(Place::Outside)),
+            ("a", "../../a/c", Some(Place::Outside)),
+            ("a", "..\\..\\b", Some(Place::Outside)),
             ("", "acme/b/aws", None),
             ("", "git::https://example.com/b", None),
         ] {
@@ -238,61 +195,43 @@ mod tests {
             call("modules/a/main.tf", "../../../common"),
             call("examples/x/main.tf", "../../"),
             call("examples/x/other.tf", "../../../sibling"),
-            call("recipe-ha/main.tf", "../../proj"),
-            call("modules/a/examples/x/main.tf", "../../../../../b"),
             call("b.tf", "/srv/modules/b"),
-        ];
-        let escapes = escapes(&sources, "");
-        let files = |escapes| {
-            found(escapes)
-                .into_iter()
-                .map(|(file, _)| file)
-                .collect::<Vec<_>>()
-        };
-        assert_eq!(files(&escapes.fatal), ["b.tf", "modules/a/main.tf"]);
-        let harmless = [
-            "examples/x/other.tf",
-            "modules/a/examples/x/main.tf",
-            "recipe-ha/main.tf",
-        ];
-        assert_eq!(files(&escapes.harmless), harmless);
-    }
-
-    #[test]
-    fn only_modules_that_the_published_one_calls_matter_beside_it() {
-        let sources = [
             call("vpc/main.tf", "../common"),
             call("common/main.tf", "../../far"),
-            call("unrelated/main.tf", "../../away"),
         ];
-        let escapes = escapes(&sources, "vpc");
-        assert_eq!(found(&escapes.fatal), [("common/main.tf", "../../far")]);
-        assert_eq!(
-            found(&escapes.harmless),
-            [("unrelated/main.tf", "../../away")]
-        );
-    }
-
-    #[test]
-    fn a_file_outside_is_found_by_the_path_of_the_module() {
-        let text =
-            "a = file(\"${path.module}/x.txt\")\nb = file(\"${path.module}/../shared/y.txt\")\n";
-        let whole = Extent::whole();
-        assert_eq!(outside_files("modules/a/main.tf", text, &whole), []);
-        let escapes = outside_files("main.tf", text, &whole);
-        assert_eq!(
-            found(&escapes),
-            [("main.tf", "${path.module}/../shared/y.txt")]
-        );
-        assert_eq!(escapes[0].line, Some(2));
+        for (top, fatal, harmless) in [
+            (
+                "",
+                &["b.tf", "modules/a/main.tf"][..],
+                &["common/main.tf", "examples/x/other.tf"][..],
+            ),
+            (
+                "vpc",
+                &["common/main.tf"],
+                &["b.tf", "examples/x/other.tf", "modules/a/main.tf"],
+            ),
+        ] {
+            let escapes = escapes(&sources, top);
+            let files = |calls: &[&ModuleSource]| -> Vec<String> {
+                calls.iter().map(|call| call.file.clone()).collect()
+            };
+            assert_eq!(files(&escapes.fatal), fatal);
+            assert_eq!(files(&escapes.harmless), harmless);
+        }
     }
 
     #[test]
     fn a_file_beside_the_packed_directories_is_outside_of_the_package() {
-        let text =
-            "a = file(\"${path.module}/../common/x\")\nb = file(\"${path.module}/../${var.b}\")\n";
-        let packed = Extent::of(["a", "common"].map(str::to_owned));
-        let escapes = outside_files("a/main.tf", text, &packed);
-        assert_eq!(found(&escapes), [("a/main.tf", "${path.module}/../")]);
+        let text = "a = file(\"${path.module}/x\")\nb = file(\"${path.module}/../c/x\")\n";
+        let outside = |file, packed: &Extent| outside_files(file, text, packed).len();
+        let whole = Extent::whole();
+        assert_eq!(
+            (outside("a/main.tf", &whole), outside("main.tf", &whole)),
+            (0, 1)
+        );
+        let packed = |other: &str| Extent::of(["a", other].map(str::to_owned));
+        assert_eq!(outside("a/main.tf", &packed("c")), 0);
+        let found = outside_files("a/main.tf", text, &packed("d"));
+        assert_eq!(found, [(2, "${path.module}/../c/x".to_owned())]);
     }
 }

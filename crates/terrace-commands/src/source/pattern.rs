@@ -1,5 +1,6 @@
 //! Patterns of directories, tags and addresses, such as `modules/{name}` and `{name}/v{version}`.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
@@ -20,7 +21,7 @@ enum Piece {
 }
 
 /// A field of a pattern.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Field {
     /// The name of a module.
     Name,
@@ -33,13 +34,7 @@ pub(crate) enum Field {
 }
 
 /// The values of the fields.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Captures {
-    pub(crate) name: Option<String>,
-    pub(crate) system: Option<String>,
-    pub(crate) path: Option<String>,
-    pub(crate) version: Option<String>,
-}
+pub(crate) type Captures = BTreeMap<Field, String>;
 
 /// The error for a text that is not a pattern.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -74,27 +69,6 @@ impl Field {
     }
 }
 
-impl Captures {
-    fn get(&self, field: Field) -> Option<&str> {
-        match field {
-            Field::Name => self.name.as_deref(),
-            Field::System => self.system.as_deref(),
-            Field::Path => self.path.as_deref(),
-            Field::Version => self.version.as_deref(),
-        }
-    }
-
-    fn set(&mut self, field: Field, value: &str) {
-        let place = match field {
-            Field::Name => &mut self.name,
-            Field::System => &mut self.system,
-            Field::Path => &mut self.path,
-            Field::Version => &mut self.version,
-        };
-        *place = Some(value.to_owned());
-    }
-}
-
 /// Returns the version that a part of a tag names.
 pub(crate) fn version(text: &str) -> Option<Version> {
     text.strip_prefix('v').unwrap_or(text).parse().ok()
@@ -115,7 +89,7 @@ impl Pattern {
     pub(crate) fn expand(&self, captures: &Captures) -> Option<String> {
         let texts = self.pieces.iter().map(|piece| match piece {
             Piece::Text(text) => Some(text.as_str()),
-            Piece::Field(field) => captures.get(*field),
+            Piece::Field(field) => captures.get(field).map(String::as_str),
         });
         texts.collect()
     }
@@ -144,7 +118,7 @@ fn capture(pieces: &[Piece], text: &str, captures: &mut Captures) -> bool {
         let (value, after) = text.split_at_checked(end).unwrap_or_default();
         let is_match = field.accepts(value) && capture(rest, after, captures);
         if is_match {
-            captures.set(field, value);
+            captures.insert(field, value.to_owned());
         }
         is_match
     })
@@ -211,9 +185,9 @@ mod tests {
     /// Returns the name or the path, the system and the version that a pattern finds, joined by commas.
     fn captured(pattern: &str, text: &str) -> Option<String> {
         let captures = pattern.parse::<Pattern>().unwrap().captures(text)?;
-        let name = captures.name.or(captures.path);
-        let fields = [name, captures.system, captures.version];
-        Some(fields.map(Option::unwrap_or_default).join(","))
+        let value = |field| captures.get(&field).cloned().unwrap_or_default();
+        let name = value(Field::Name) + &value(Field::Path);
+        Some([name, value(Field::System), value(Field::Version)].join(","))
     }
 
     #[test]
@@ -260,19 +234,6 @@ mod tests {
         ] {
             let error = text.parse::<Pattern>().unwrap_err().to_string();
             assert!(error.contains(part), "{error}");
-        }
-    }
-
-    #[test]
-    fn a_glob_stands_for_any_characters() {
-        for (text, glob, expected) in [
-            ("vpc", "vpc", true),
-            ("vpc-2", "vpc*", true),
-            ("a/vpc/aws", "*/vpc/*", true),
-            ("vpc", "*x*", false),
-            ("vpc", "", false),
-        ] {
-            assert_eq!(is_like(text, glob), expected, "{text} {glob}");
         }
     }
 }

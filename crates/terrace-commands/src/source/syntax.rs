@@ -1,4 +1,4 @@
-//! The messages of parsers on one line: the parsers draw the position of an error over several lines.
+//! The messages of the TOML parser on one line: the parser draws the position of an error over several lines.
 
 use terrace_base::untrusted::quoted;
 
@@ -12,30 +12,12 @@ pub(crate) fn toml(text: &str, error: &toml::de::Error) -> String {
     let column =
         before.chars().count() - before.get(..line_start).unwrap_or_default().chars().count();
     let line = text.get(line_start..).and_then(|rest| rest.lines().next());
+    let (line, column) = (quoted(line.unwrap_or_default().trim()), column + 1);
     let number = before.matches('\n').count() + 1;
-    at(
-        number,
-        column + 1,
-        line.unwrap_or_default(),
-        error.message(),
+    format!(
+        "line {number}, column {column}, {line}: {}",
+        one_line(error.message())
     )
-}
-
-/// Returns the message of the parser of JSON with comments about this text.
-pub(crate) fn json(text: &str, error: &jsonc_parser::errors::ParseError) -> String {
-    let number = error.line_display();
-    let line = text.lines().nth(number.saturating_sub(1));
-    at(
-        number,
-        error.column_display(),
-        line.unwrap_or_default(),
-        &error.kind().to_string(),
-    )
-}
-
-fn at(number: usize, column: usize, line: &str, message: &str) -> String {
-    let (line, message) = (quoted(line.trim()), one_line(message));
-    format!("line {number}, column {column}, {line}: {message}")
 }
 
 fn one_line(message: &str) -> String {

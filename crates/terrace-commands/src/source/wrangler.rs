@@ -86,20 +86,6 @@ pub(crate) struct Binding {
     pub(crate) jurisdiction: Option<String>,
 }
 
-/// The JSON that wrangler reads.
-const JSON: ParseOptions = ParseOptions {
-    allow_comments: true,
-    allow_loose_object_property_names: false,
-    allow_trailing_commas: true,
-    allow_missing_commas: false,
-    allow_single_quoted_strings: false,
-    allow_hexadecimal_numbers: false,
-    allow_unary_plus_numbers: false,
-    allow_bare_decimal_point_numbers: false,
-    allow_non_finite_numbers: false,
-    allow_extended_string_escapes: false,
-};
-
 #[derive(Debug, Deserialize)]
 struct File {
     #[serde(flatten)]
@@ -160,20 +146,12 @@ impl Notation {
         }
     }
 
-    /// Returns the known keys of a text, and all keys.
-    fn parse(self, text: &str) -> Result<(File, Map<String, Value>), String> {
+    /// Returns the keys of a text.
+    fn parse(self, text: &str) -> Result<Map<String, Value>, String> {
         match self {
-            Self::Json => {
-                let table: Map<String, Value> = jsonc_parser::parse_to_serde_value(text, &JSON)
-                    .map_err(|error| syntax::json(text, &error))?;
-                let file = serde_json::from_value(Value::Object(table.clone()));
-                Ok((file.map_err(|error| error.to_string())?, table))
-            }
-            Self::Toml => {
-                let failed = |error| syntax::toml(text, &error);
-                let file = toml::from_str(text).map_err(failed)?;
-                Ok((file, toml::from_str(text).map_err(failed)?))
-            }
+            Self::Json => jsonc_parser::parse_to_serde_value(text, &ParseOptions::default())
+                .map_err(|error| error.to_string()),
+            Self::Toml => toml::from_str(text).map_err(|error| syntax::toml(text, &error)),
         }
     }
 }
@@ -186,7 +164,9 @@ impl Deployment {
     pub(crate) fn read(text: &str, notation: Notation, env: Option<&str>) -> Result<Self, String> {
         // wrangler ignores the mark as well.
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        let (File { top, env: others }, table) = notation.parse(text)?;
+        let table = notation.parse(text)?;
+        let file = serde_json::from_value(Value::Object(table.clone()));
+        let File { top, env: others } = file.map_err(|error| error.to_string())?;
         let known: Vec<&str> = others.keys().map(String::as_str).collect();
         let section = match env {
             None => &top,

@@ -175,21 +175,15 @@ impl Upstream<'_> {
         let is_name = !matches!(parsed.host(), Some(Host::Ipv4(_) | Host::Ipv6(_)));
         let is_resolved = is_name && self.agent.config().proxy().is_none();
         let found = is_resolved.then(|| (host, port).to_socket_addrs().ok());
-        let addresses: Vec<IpAddr> = found
-            .flatten()
-            .into_iter()
-            .flatten()
-            .map(|it| it.ip())
-            .collect();
-        for address in &addresses {
-            let checked = self.guard.check_address(host, Some(port), *address);
+        let mut listed = Vec::new();
+        for address in found.flatten().into_iter().flatten().map(|it| it.ip()) {
+            let checked = self.guard.check_address(host, Some(port), address);
             checked.map_err(guarded)?;
+            listed.push(match address {
+                IpAddr::V4(address) => address.to_string(),
+                IpAddr::V6(address) => format!("[{address}]"),
+            });
         }
-        let listed = addresses.iter().map(|address| match address {
-            IpAddr::V4(address) => address.to_string(),
-            IpAddr::V6(address) => format!("[{address}]"),
-        });
-        let listed: Vec<String> = listed.collect();
         let is_pinned = !listed.is_empty() && parsed.scheme() == "https";
         let addresses = is_pinned.then(|| format!("{host}:{port}:{}", listed.join(",")));
         Ok(Remote::new(url, addresses))

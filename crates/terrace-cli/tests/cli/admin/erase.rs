@@ -42,7 +42,7 @@ fn mark(digit: &str) -> Value {
 }
 
 /// What a registry holds when the command looks at it.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 struct Held<'a> {
     releases: &'a [Value],
     documented: &'a [Value],
@@ -53,16 +53,6 @@ struct Held<'a> {
     /// The archives that are stored, by their digits.
     stored: &'a [&'a str],
 }
-
-const NOTHING: Held<'static> = Held {
-    releases: &[],
-    documented: &[],
-    marks: &[],
-    links: &[],
-    manifests: &[],
-    tags: &[],
-    stored: &[],
-};
 
 impl Held<'_> {
     /// Sets the responses for one look.
@@ -123,7 +113,7 @@ fn an_erasure_is_only_shown_without_yes() {
         releases: &[release("1.0.0", "1"), release("1.1.0", "2")],
         links: &[link("team/app", &layer("1"))],
         manifests: &[manifest_of("team/app", &manifest("1"))],
-        ..NOTHING
+        ..Held::default()
     };
     let stays = format!("{} stays, because team/app@sha256:", archive("1"));
     let everywhere = format!("{} would be erased in team/app", layer("1"));
@@ -154,7 +144,7 @@ fn an_erased_version_keeps_the_archives_and_the_documentation_of_others() {
     let held = Held {
         releases: &[("1.0.0", "1"), ("1.1.0", "1"), ("2.0.0", "2")].map(|(v, d)| release(v, d)),
         documented: &["1.0.0", "1.1.0", "2.0.0"].map(documented),
-        ..NOTHING
+        ..Held::default()
     };
     let one = report(held, &[ERASED, "--yes"]);
     assert_eq!(one["erased"], json!([]));
@@ -175,7 +165,7 @@ fn an_interrupted_erasure_of_a_package_is_continued() {
     let held = Held {
         releases: &[tombstone("1"), release("1.1.0", "2")],
         marks: &[mark("1")],
-        ..NOTHING
+        ..Held::default()
     };
     let (ended, count) = erase(held, &["acme/vpc/aws", "--yes"]);
     let report = ended.expect(0).json();
@@ -203,7 +193,7 @@ fn a_manifest_that_another_repository_has_is_not_erased_in_part() {
             manifest_of("team/other", &text),
             manifest_of("team/app", &own),
         ],
-        ..NOTHING
+        ..Held::default()
     };
     let [shared, own] = [&text, &own].map(|text| format!("team/app@{}", digest_of(text)));
     for more in [&[][..], &["--manifest", &own]] {
@@ -225,7 +215,7 @@ fn an_archive_is_erased_by_its_digest() {
         let held = Held {
             releases: &[release("1.0.0", digit)],
             stored: &["1"],
-            ..NOTHING
+            ..Held::default()
         };
         let (ended, count) = erase(held, &["--archive", &digest, "--yes"]);
         ended.expect(code);
@@ -277,7 +267,7 @@ fn a_manifest_is_erased_with_its_blobs_and_listed_again() {
         manifests: &[manifest_of("team/app", &text)],
         tags: &[tag("team/app", "1.0.0", &text)],
         stored: &["1"],
-        ..NOTHING
+        ..Held::default()
     };
     let by_digest = format!("team/app@{}", digest_of(&text));
     for name in ["team/app:1.0.0", &by_digest] {
@@ -317,7 +307,7 @@ fn pushed_content_in_use_elsewhere_stays() {
             manifest_of("team/app", &text),
             manifest_of("team/other", &other),
         ],
-        ..NOTHING
+        ..Held::default()
     };
     let (by_digest, blob) = (format!("team/app@{}", digest_of(&text)), layer("1"));
     let of_manifest = report(held, &["--manifest", &by_digest]);
@@ -412,7 +402,7 @@ fn an_erasure_is_repeated_because_an_upload_may_have_stored_the_archive_again() 
         releases: &[tombstone("1")],
         marks: &[mark("1")],
         stored: &["1"],
-        ..NOTHING
+        ..Held::default()
     };
     let preview = run_for_people(&holding(held), &ERASE).expect(0).stdout;
     assert_has!(preview, "was already erased at", "--yes");
@@ -440,7 +430,7 @@ fn nothing_is_erased_that_is_unknown_or_not_understood() {
     ] {
         let held = Held {
             releases,
-            ..NOTHING
+            ..Held::default()
         };
         let (ended, count) = erase(held, arguments);
         ended.fails(3, message);
@@ -566,7 +556,7 @@ fn a_garbage_collection_removes_an_erased_archive_that_is_stored_again() {
         releases: &[release("1.0.0", "1")],
         marks: &[mark("1"), mark("2")],
         stored: &["1"],
-        ..NOTHING
+        ..Held::default()
     });
     super::answers_log(&registry, &[]);
     let report = run(&registry, &["admin", "gc"]).expect(0).json();

@@ -119,27 +119,19 @@ fn a_link_to_a_file_beside_the_packed_directories_is_packed_as_its_target() {
     let version = [&more[..], &["--version", "1.0.0"]].concat();
     let of_files = dry_run(path(&place), &version).expect(0).json();
     assert_eq!(of_files["versions"][0]["archive"], of_tag);
-    for (version, target, name, reason) in [
-        (
-            "2.0.0",
-            "../../elsewhere/far.tf",
-            "far.tf",
-            "elsewhere/far.tf",
-        ),
-        (
-            "3.0.0",
-            "../shared",
-            "all",
-            "of which only a part is packed",
-        ),
-    ] {
-        link(target, name);
-        commit(place.path(), &[], &[&format!("v{version}")]);
-        let since = [&more[..], &["--since", version]].concat();
-        let errors = dry_run(path(&place), &since).fails(3, reason);
-        assert_has!(errors, format!("modules/vpc/{name}: this link leads to "));
-        fs::remove_file(place.path().join("modules/vpc").join(name)).unwrap();
-    }
+    // A directory of which only a part is packed otherwise.
+    link("../shared", "all");
+    commit(place.path(), &[], &["v2.0.0"]);
+    let since = [&more[..], &["--since", "2.0.0"]].concat();
+    let linked = dry_run(path(&place), &since).expect(0).json();
+    assert_eq!(linked["versions"][0]["archive"]["files"], 6);
+    link("../../elsewhere/far.tf", "far.tf");
+    commit(place.path(), &[], &["v3.0.0"]);
+    let since = [&more[..], &["--since", "3.0.0"]].concat();
+    dry_run(path(&place), &since).fails(
+        3,
+        "modules/vpc/far.tf is a link that leads out of the package",
+    );
 }
 
 #[test]
@@ -196,8 +188,8 @@ fn trees_whose_names_lead_to_other_places_are_refused() {
             "leads to another place",
         ),
         (2, &[tree_of("..")], "leads to another place"),
-        (3, &[("120000", "a", &*link), tree_of("a")], "a: "),
-        (4, &[tree_of("a"), tree_of("a")], "a: "),
+        (3, &[("120000", "a", &*link), tree_of("a")], "a is a link"),
+        (4, &[tree_of("a"), tree_of("a")], "a/evil: "),
     ] {
         let entries = [&[("100644", "main.tf", main.as_str())][..], entries].concat();
         let module = tree(top, &entries);

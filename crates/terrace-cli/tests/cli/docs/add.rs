@@ -1,6 +1,5 @@
 //! `terrace docs add`.
 
-use serde_json::json;
 use tempfile::TempDir;
 
 use super::{module_details, provider_details};
@@ -82,15 +81,4 @@ fn nothing_is_sent_without_documentation() {
         run(&registry, &["docs", "add", address, "1.0.0", path]).fails(3, "no documentation");
     }
     assert_eq!(registry.all_requests(), [""; 0]);
-}
-
-#[test]
-fn an_older_registry_is_named_as_the_reason() {
-    let registry = Registry::start();
-    let module = publish(&registry);
-    let path = module.path().to_str().unwrap();
-    registry.refuse("PUT", "/documentation", 405, &["the method is not allowed"]);
-    let ended = run(&registry, &["docs", "add", "acme/vpc/aws", "1.0.0", path]).expect(3);
-    assert_has!(ended.errors(), "too old");
-    assert_eq!(ended.json()["exit_code"], json!(3));
 }

@@ -97,10 +97,6 @@ fn pages_are_those_of_a_registry_and_change_with_the_files() {
     assert_has!(text, "content-type: text/markdown");
     let expected = "\r\n\r\n# Wheel\n\n[Home](../index.md)\n";
     assert!(text.ends_with(expected), "{text}");
-    for path in ["/docs/resources/none", "/docs/resources/none.md"] {
-        let missing = preview.get(&format!("{root}{path}"));
-        assert!(missing.starts_with("HTTP/1.1 404 "), "{missing}");
-    }
     let revision = preview.get("/_preview/revision");
     assert_eq!(preview.get("/_preview/revision"), revision);
     let second = format!("{FRONT}# Second\n");
@@ -111,24 +107,6 @@ fn pages_are_those_of_a_registry_and_change_with_the_files() {
     fs::remove_dir_all(docs.path()).unwrap();
     let page = preview.get(&format!("{root}/docs"));
     assert_has!(page, "No such file", ">Second");
-}
-
-#[test]
-fn the_parts_and_files_of_a_module_are_shown() {
-    let module = directory(&[
-        ("main.tf", "variable \"size\" {\n  type = number\n}\n"),
-        ("README.md", "# Network\n"),
-        ("examples/small/main.tf", "# An example\n"),
-        ("examples/small/other.tf", "# Another file\n"),
-    ]);
-    let preview = Preview::start_with(module.path(), &["--address", "acme/network/aws"]);
-    let root = "/modules/acme/network/aws/0.0.0";
-    let source = "registry.example.com/acme/network/aws";
-    assert_has!(preview.get(root), ">Network", "size", source);
-    let page = preview.get(&format!("{root}/examples/small"));
-    let file = "/api/v1/modules/acme/network/aws/0.0.0/docs/examples/small/other.tf";
-    assert_has!(page, "# An example", format!("<a href=\"{file}\""));
-    assert!(preview.get(file).ends_with("\r\n\r\n# Another file\n"));
 }
 
 /// Returns the content of a page, without the date of a publish.

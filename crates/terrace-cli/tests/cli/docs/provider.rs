@@ -48,16 +48,6 @@ fn the_docs_directory_beside_dist_is_published() {
     assert_eq!(titles(&registry), expected);
     let first = format!("PUT {RELEASE}/documentation?unpublished=true");
     assert_eq!(registry.all_requests()[0], first);
-    // The older layout.
-    let registry = Registry::start();
-    let dist = Dist::new();
-    let page = "---\nlayout: a\npage_title: b\ndescription: c\n---\n# Widget\n";
-    write(
-        dist.outside(),
-        &[("website/docs/r/widget.html.markdown", page)],
-    );
-    publish(&registry, &dist, &[]).expect(0);
-    assert_eq!(titles(&registry), "resources/widget: b");
 }
 
 #[test]
@@ -71,22 +61,6 @@ fn an_archive_of_documentation_is_preferred_and_is_no_package() {
     assert_eq!(titles(&registry), "guides/start: A widget");
     let description = registry.description();
     assert_eq!(description["packages"].as_array().unwrap().len(), 6);
-}
-
-#[test]
-fn a_directory_of_documentation_can_be_named() {
-    let registry = Registry::start();
-    let dist = Dist::new();
-    write(
-        dist.outside(),
-        &[("docs/index.md", PAGE), ("pages/functions/join.md", PAGE)],
-    );
-    let pages = dist.outside().join("pages");
-    publish(&registry, &dist, &["--docs", pages.to_str().unwrap()]).expect(0);
-    assert_eq!(titles(&registry), "functions/join: A widget");
-    let left_out = Registry::start();
-    publish(&left_out, &dist, &["--no-docs"]).expect(0);
-    assert_eq!(left_out.documentation(RELEASE), None);
 }
 
 #[test]

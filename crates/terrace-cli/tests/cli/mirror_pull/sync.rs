@@ -206,9 +206,9 @@ fn a_configuration_that_requires_nothing_and_a_file_that_cannot_be_read_are_fail
     ]);
     std::os::unix::fs::symlink("/dev/zero", files.path().join("zero.toml")).unwrap();
     for (name, message) in [
-        ("native", "requires no provider"),
-        ("json", "requires no provider"),
-        ("none", "contains no file that ends in"),
+        ("native", "requires a provider"),
+        ("json", "requires a provider"),
+        ("none", "it contains no .terraform.lock.hcl"),
         ("long.toml", "larger than"),
         ("zero.toml", "not a regular file"),
         ("odd.toml", "odd.toml"),

@@ -31,7 +31,7 @@ pub(crate) struct Packable {
 }
 
 /// The names of ignore files.
-const IGNORE_FILES: [&str; 2] = [".gitignore", TERRAFORM_IGNORE];
+pub(crate) const IGNORE_FILES: [&str; 2] = [".gitignore", TERRAFORM_IGNORE];
 
 const TERRAFORM_IGNORE: &str = ".terraformignore";
 
@@ -126,13 +126,13 @@ fn is_part(top: &Path, entry: &DirEntry, passed_over: &Mutex<PassedOver>) -> boo
     if entry.depth() == 0 {
         return true;
     }
-    let mut names = vec![entry.file_name().to_owned()];
+    let mut names = vec![name_of(path)];
     // A link is treated like its target, under any name.
     if entry.path_is_symlink()
         && let Ok(target) = fs::canonicalize(path)
         && let Ok(below) = target.strip_prefix(top)
     {
-        names.extend(below.iter().map(ToOwned::to_owned));
+        names.extend(below.iter().map(|name| name.to_string_lossy().into_owned()));
     }
     if names.iter().any(|name| is_never_part(name)) {
         return false;
@@ -140,53 +140,45 @@ fn is_part(top: &Path, entry: &DirEntry, passed_over: &Mutex<PassedOver>) -> boo
     let Ok(mut passed_over) = passed_over.lock() else {
         return false;
     };
-    // State files contain secrets in plain text, and a published version cannot be removed.
-    if names
-        .iter()
-        .any(|name| lower_case(name).contains(".tfstate"))
-    {
+    if names.iter().any(|name| is_state(name)) {
         passed_over.left_out.push(path.display().to_string());
         return false;
     }
     let is_directory = entry.file_type().is_some_and(|kind| kind.is_dir());
-    let refusal = match entry.path_is_symlink() {
-        true => link_refusal(top, path),
-        false => None,
-    };
-    let refusal = refusal.or_else(|| match is_directory {
-        true => ignore_file_refusal(top, path),
-        false => None,
-    });
+    let of_link = || entry.path_is_symlink().then(|| link_refusal(top, path));
+    let of_directory = || is_directory.then(|| ignore_file_refusal(top, path));
+    let refusal = of_link().flatten().or_else(|| of_directory().flatten());
     let is_part = refusal.is_none();
     passed_over.refused.extend(refusal);
     is_part
 }
 
-fn is_never_part(name: &OsStr) -> bool {
-    NEVER_PACKED.contains(&lower_case(name).as_str())
+/// Returns whether a file or directory of this name is never packed.
+pub(crate) fn is_left_out(name: &str) -> bool {
+    is_never_part(name) || is_state(name)
 }
 
-fn lower_case(name: &OsStr) -> String {
-    name.to_string_lossy().to_lowercase()
+fn is_never_part(name: &str) -> bool {
+    NEVER_PACKED.contains(&name.to_lowercase().as_str())
+}
+
+/// Returns whether a file has a state, with secrets in plain text: a published version cannot be removed.
+fn is_state(name: &str) -> bool {
+    name.to_lowercase().contains(".tfstate")
 }
 
 /// Returns the reason that a link cannot be packed, if any. Only the link is read, and the links that it
 /// leads through.
 fn link_refusal(top: &Path, link: &Path) -> Option<String> {
+    let real = fs::canonicalize(link).ok();
+    let real = real.filter(|real| real.starts_with(top) && !holds(real, top, link));
+    if real.is_some() {
+        return None;
+    }
     let target = fs::read_link(link).unwrap_or_default();
-    let why = match fs::canonicalize(link) {
-        Err(error) => format!("and cannot be followed: {error}"),
-        Ok(real) if !real.starts_with(top) => match real == target {
-            true => "outside of the module".to_owned(),
-            false => format!("which is {}, outside of the module", real.display()),
-        },
-        Ok(real) if holds(&real, top, link) => {
-            "a directory that contains the link itself".to_owned()
-        }
-        Ok(_) => return None,
-    };
     Some(format!(
-        "{}: this link leads to {}, {why}. Remove it, replace it by its target, or exclude it in {TERRAFORM_IGNORE}",
+        "{}: this link leads to {}, which is outside of the module, contains the link, or cannot be followed. Remove it, \
+         replace it by its target, or exclude it in {TERRAFORM_IGNORE}",
         link.display(),
         target.display()
     ))
@@ -218,10 +210,15 @@ fn ignore_file_refusal(top: &Path, directory: &Path) -> Option<String> {
 fn refusal_of_walk(top: &Path, error: &ignore::Error) -> Option<String> {
     let link = place_of(error).filter(|place| place.is_symlink());
     match link {
-        Some(link) if link.file_name().is_some_and(is_never_part) => None,
+        Some(link) if is_never_part(&name_of(link)) => None,
         Some(link) => link_refusal(top, link).or_else(|| Some(error.to_string())),
         None => Some(error.to_string()),
     }
+}
+
+fn name_of(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default();
+    name.to_string_lossy().into_owned()
 }
 
 fn place_of(error: &ignore::Error) -> Option<&Path> {

@@ -14,7 +14,7 @@ use ureq::Agent;
 use super::backup::{Backup, Summary, Sums, local};
 use super::fetch::{checked, fetch};
 use super::loss::{AcceptedLoss, Older, lost_documents, lost_releases};
-use super::stored::{Log, References, digest_of};
+use super::stored::{Log, References, digest_of, each_page};
 use crate::commands::connection::Session;
 use crate::error::Failure;
 use crate::http::{self, Retries};
@@ -181,50 +181,45 @@ fn fetch_all(
     output: &Output,
 ) -> Result<u64, Failure> {
     let agent = http::download_agent()?;
-    let mut after: Option<String> = None;
-    let mut retries = Retries::new(client.http().retries());
     let mut fetched = 0;
-    loop {
-        let mut page = client.archives(after.as_deref(), true)?;
-        // An upload with a URL that was signed before the erasure.
-        page.archives
-            .retain(|archive| !references.is_erased(&archive.key));
-        let results = parallel::map(&page.archives, PARALLEL_DOWNLOADS, |archive| {
-            fetch_one(&agent, copy, archive, output)
-        });
-        let mut passing = None;
-        for (archive, result) in page.archives.iter().zip(results) {
-            match result {
-                Ok((sha256, is_new)) => {
-                    fetched += u64::from(is_new);
-                    if sums.insert(archive.key.clone(), sha256).is_none() {
-                        summary.archives += 1;
-                        summary.bytes += archive.size;
+    each_page(|after| {
+        let mut retries = Retries::new(client.http().retries());
+        loop {
+            let mut page = client.archives(after, true)?;
+            // An upload with a URL that was signed before the erasure.
+            page.archives
+                .retain(|archive| !references.is_erased(&archive.key));
+            let results = parallel::map(&page.archives, PARALLEL_DOWNLOADS, |archive| {
+                fetch_one(&agent, copy, archive, output)
+            });
+            let mut passing = None;
+            for (archive, result) in page.archives.iter().zip(results) {
+                match result {
+                    Ok((sha256, is_new)) => {
+                        fetched += u64::from(is_new);
+                        if sums.insert(archive.key.clone(), sha256).is_none() {
+                            summary.archives += 1;
+                            summary.bytes += archive.size;
+                        }
                     }
+                    Err(error) if error.is_transient => passing = Some(error.failure),
+                    Err(error) => return Err(error.failure),
                 }
-                Err(error) if error.is_transient => passing = Some(error.failure),
-                Err(error) => return Err(error.failure),
             }
+            let Some(failure) = passing else {
+                output.progress(&format!(
+                    "{} here ({})",
+                    are(summary.archives, "archive"),
+                    bytes(summary.bytes)
+                ));
+                return Ok(page.next);
+            };
+            // The same page again, with fresh URLs; archives that have arrived are in the copy.
+            let pause = retries.next(None).ok_or_else(|| failure.clone())?;
+            client.http().wait(&failure, pause);
         }
-        if let Some(failure) = passing {
-            match retries.next(None) {
-                // The same page again, with fresh URLs; archives that have arrived are in the copy.
-                Some(pause) => client.http().wait(&failure, pause),
-                None => return Err(failure),
-            }
-            continue;
-        }
-        retries = Retries::new(client.http().retries());
-        output.progress(&format!(
-            "{} here ({})",
-            are(summary.archives, "archive"),
-            bytes(summary.bytes)
-        ));
-        match page.next {
-            Some(next) if after.as_ref() != Some(&next) => after = Some(next),
-            _ => return Ok(fetched),
-        }
-    }
+    })?;
+    Ok(fetched)
 }
 
 /// Returns the digest of an archive that is in the copy, and whether it was downloaded now.

@@ -32,14 +32,12 @@ impl fmt::Display for Place {
     }
 }
 
-/// The packages in use.
+/// Packages that the registry may have, its own and mirrored ones, with the places that use them.
 #[derive(Debug, Default)]
-pub(super) struct Uses {
-    /// Packages that the registry may have: its own, and mirrored packages.
-    pub(super) packages: BTreeMap<UsedPackage, BTreeSet<Place>>,
-    /// Modules of other registries.
-    pub(super) elsewhere: BTreeSet<String>,
-}
+pub(super) struct Uses(pub(super) BTreeMap<UsedPackage, BTreeSet<Place>>);
+
+/// The version in use, or the constraint that the newest one has to meet.
+type Wanted = (Option<Version>, Option<String>);
 
 impl Uses {
     /// Adds what a directory and those below it use. `host` is the hostname of the registry, with a port if it has one.
@@ -77,7 +75,7 @@ impl Uses {
             let named = format!("\"{source}\"");
             let line = text.lines().position(|line| line.contains(&named));
             let place = place(path, line.map(|index| index + 1));
-            let wanted = Wanted::Version(version);
+            let wanted = (Some(version), None);
             self.add(PackageKind::Provider, source, wanted, (host, place));
         }
         Ok(())
@@ -100,7 +98,7 @@ impl Uses {
                 Some(call) => place(Path::new(&call.file), call.line),
                 None => place(&list, None),
             };
-            let wanted = Wanted::Version(version.clone());
+            let wanted = (Some(version.clone()), None);
             self.add(PackageKind::Module, source, wanted, (host, place));
         }
         let is_installed = |call: &&ModuleSource| {
@@ -108,7 +106,7 @@ impl Uses {
             installed.any(|(source, version)| is_met(call, source, version))
         };
         for call in calls.iter().filter(|call| !is_installed(call)) {
-            let wanted = Wanted::of(call.version.as_deref());
+            let wanted = wanted(call.version.as_deref());
             let place = place(Path::new(&call.file), call.line);
             self.add(PackageKind::Module, &call.source, wanted, (host, place));
         }
@@ -128,30 +126,19 @@ impl Uses {
             .strip_prefix(host)
             .and_then(|it| it.strip_prefix('/'));
         let package = Package::parse_address(own.unwrap_or(address));
-        let is_module = kind == PackageKind::Module;
         let package = package.filter(|it| it.kind() == kind);
         let package = package.map(|package| match package {
             Package::Module(address) if own.is_none() => Package::Module(address.mirrored()),
             package => package,
         });
-        match package {
-            Some(package) => {
-                let address = package.address();
-                let (version, constraint) = match wanted {
-                    Wanted::Version(version) => (Some(version), None),
-                    Wanted::Newest(constraint) => (None, constraint),
-                };
-                let used = UsedPackage {
-                    address,
-                    version,
-                    constraint,
-                };
-                self.packages.entry(used).or_default().insert(place);
-            }
-            None if !is_module || !is_module_elsewhere(address) => {}
-            None => {
-                self.elsewhere.insert(address.to_owned());
-            }
+        if let Some(package) = package {
+            let (version, constraint) = wanted;
+            let used = UsedPackage {
+                address: package.address(),
+                version,
+                constraint,
+            };
+            self.0.entry(used).or_default().insert(place);
         }
     }
 }
@@ -164,30 +151,15 @@ fn is_met(call: &ModuleSource, source: &str, version: &Version) -> bool {
     admits && source.ends_with(call.source.as_str())
 }
 
-/// Returns whether an address is that of a module of another registry at a port: nothing is mirrored from there.
-fn is_module_elsewhere(address: &str) -> bool {
-    let (host, module) = address.split_once('/').unwrap_or_default();
-    host.contains('.')
-        && !host.starts_with('.')
-        && matches!(Package::parse_address(module), Some(Package::Module(_)))
-}
-
-/// The version that a configuration uses.
-enum Wanted {
-    /// This one.
-    Version(Version),
-    /// The newest that meets the constraint, if there is one.
-    Newest(Option<String>),
-}
-
-impl Wanted {
-    /// Parses the constraint of a module call. An expression is none.
-    fn of(constraint: Option<&str>) -> Self {
-        let text = constraint.unwrap_or_default().trim();
-        match text.trim_start_matches('=').trim().parse() {
-            Ok(version) => Self::Version(version),
-            Err(_) if text.is_empty() || text.parse::<Constraints>().is_err() => Self::Newest(None),
-            Err(_) => Self::Newest(Some(text.to_owned())),
+/// Parses the constraint of a module call. An expression is none.
+fn wanted(constraint: Option<&str>) -> Wanted {
+    let text = constraint.unwrap_or_default().trim();
+    match text.trim_start_matches('=').trim().parse() {
+        Ok(version) => (Some(version), None),
+        Err(_) => {
+            let constraint = Some(text).filter(|it| !it.is_empty());
+            let constraint = constraint.filter(|it| it.parse::<Constraints>().is_ok());
+            (None, constraint.map(str::to_owned))
         }
     }
 }

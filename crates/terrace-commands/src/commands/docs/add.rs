@@ -9,7 +9,7 @@ use terrace_core::model::version::Version;
 
 use crate::args::PackageSpec;
 use crate::commands::connection::Session;
-use crate::commands::documentation::{Extracted, Terms, of_module, of_provider, read_schema};
+use crate::commands::documentation::{Extracted, of_module, of_provider, provider_type};
 use crate::commands::publish::module::files_of_module;
 use crate::error::Failure;
 use crate::registry::client::{Client, Condition};
@@ -41,7 +41,7 @@ pub(crate) struct DocsAddArguments {
 }
 
 /// Parses an address without a version, which is an argument of its own.
-fn package_of_registry(text: &str) -> Result<PackageSpec, String> {
+pub(super) fn package_of_registry(text: &str) -> Result<PackageSpec, String> {
     let spec: PackageSpec = text.parse()?;
     match &spec.version {
         Some(version) => Err(format!(
@@ -67,10 +67,7 @@ pub(super) fn run(arguments: &DocsAddArguments, session: Session<'_>) -> Result<
             "{place} contains no documentation: name the directory of the module, or that of the provider's pages"
         )));
     }
-    let terms = Terms {
-        license: arguments.license.clone(),
-        origin: arguments.origin.clone(),
-    };
+    let terms = (arguments.license.clone(), arguments.origin.clone());
     let request = extracted.request(address.clone(), version.clone(), terms)?;
     if !arguments.before_publish {
         ensure_published(address, version, &client)?;
@@ -123,24 +120,17 @@ fn ensure_published(
 
 fn extract(arguments: &DocsAddArguments, package: &Package) -> Result<Extracted, Failure> {
     let directory = &arguments.dir;
-    let provider_type = match package {
-        Package::Module(_) if arguments.schema.is_some() => {
+    let Some(provider_type) = provider_type(package) else {
+        if arguments.schema.is_some() {
             return Err(Failure::Usage(
                 "--schema is for providers: the documentation of a module comes from its own files"
                     .to_owned(),
             ));
         }
-        Package::Module(_) => {
-            let files = files_of_module(directory)?;
-            return Ok(Extracted::new(of_module(&files), &files));
-        }
-        Package::Provider(address) => address.provider_type.as_str(),
-        Package::Mirrored(address) => address.provider.provider_type.as_str(),
+        let files = files_of_module(directory)?;
+        return Ok(Extracted::new(of_module(&files), &files));
     };
-    let schema = arguments.schema.as_deref();
-    let schema = schema.map(|path| read_schema(path, provider_type));
-    let schema = schema.transpose().map_err(Failure::refused)?;
     let files = provider_files(directory).map_err(Failure::refused)?;
-    let draft = of_provider(&files, provider_type, schema.as_ref());
+    let draft = of_provider(&files, provider_type.as_str(), arguments.schema.as_deref())?;
     Ok(Extracted::new(draft, &files))
 }

@@ -1,30 +1,16 @@
 //! The links in the READMEs of a module.
 
-use std::cell::RefCell;
-use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use terrace_base::percent::{self, Plus};
 use terrace_base::untrusted;
 use terrace_metadata::{SourceFile, is_submodule};
-use terrace_web::markdown::{Links, Options, TargetKind, render};
 
 use crate::archive::pack::joined;
+use crate::commands::documentation::attachments::{place_of, targets};
 use crate::source::documentation::DocumentationFiles;
 use crate::source::git::Repository;
-use crate::source::local_paths::{Place, directory_of, resolve};
-
-/// The targets of the links in a document.
-#[derive(Default)]
-struct Targets(RefCell<BTreeSet<String>>);
-
-impl Links for Targets {
-    fn resolve(&self, target: &str, _: TargetKind) -> Option<String> {
-        self.0.borrow_mut().insert(target.to_owned());
-        None
-    }
-}
+use crate::source::local_paths::{Place, directory_of};
 
 /// Returns a problem for each link and image in a README of the module in `directory`, or in one of its submodules and
 /// examples, that leads to no file of the repository around it.
@@ -35,31 +21,16 @@ pub(super) fn dead(directory: &Path, files: &DocumentationFiles) -> Vec<String> 
     let top = Repository::around(&directory).unwrap_or_else(|| directory.clone());
     let module = directory.strip_prefix(&top).unwrap_or(Path::new(""));
     let module = module.to_string_lossy().replace('\\', "/");
-    let is_dead = |from: &str, target: &str| {
-        let end = target.find(['?', '#']).unwrap_or(target.len());
-        let path = target.get(..end).unwrap_or(target);
-        let path = percent::decoded(path, Plus::Plus).unwrap_or(path.into());
-        let from = match path.starts_with('/') {
-            true => String::new(),
-            false => joined(&module, from),
-        };
-        match resolve(&from, &path) {
-            Place::Inside(place) => !target.contains("://") && !top.join(place).exists(),
-            // Pages of the repository's host, such as its issues, may be there.
-            Place::Outside(_) => false,
-        }
-    };
     let mut problems = Vec::new();
     for file in files.sources().iter().filter(|file| is_shown(file)) {
         let text = String::from_utf8_lossy(file.bytes);
-        let targets = Targets::default();
-        let options = Options {
-            links: &targets,
-            first_level: 1,
-        };
-        render(&text, &options);
-        for target in targets.0.into_inner() {
-            if is_dead(directory_of(file.path), &target) {
+        let from = joined(&module, directory_of(file.path));
+        for (target, _) in targets(&text) {
+            // Outside of the repository, pages of its host may be meant, such as its issues.
+            if let Place::Inside(place) = place_of(&target, &from)
+                && !target.contains("://")
+                && !top.join(place).exists()
+            {
                 let line = text.lines().position(|line| line.contains(&target));
                 let line = line.map_or_else(String::new, |index| format!(":{}", index + 1));
                 problems.push(format!(

@@ -3,7 +3,6 @@
 //! The content security policy is that of a registry. No other site can read the pages: requests under another host name,
 //! which another site can direct to this machine, are refused.
 
-mod address;
 mod contents;
 mod pages;
 
@@ -15,10 +14,11 @@ use std::time::Duration;
 use clap::Args;
 use serde_json::json;
 use terrace_core::http::reply::{Body, CachePolicy, Reply};
-use terrace_core::model::package::Package;
 
-use crate::args::hint_of_source;
+use crate::args::PackageSpec;
 use crate::commands::docs::DocsSubject;
+use crate::commands::docs::add::package_of_registry;
+use crate::commands::documentation::provider_type;
 use crate::commands::local_server::{Request, Response, send};
 use crate::error::Failure;
 use crate::output::Output;
@@ -31,36 +31,11 @@ pub(crate) struct DocsPreviewArguments {
     pub(crate) subject: DocsSubject,
     /// The address in the pages: <namespace>/<type> for a provider, <namespace>/<name>/<system> for a module. By
     /// default it has the name of the directory
-    #[arg(long, value_parser = package, conflicts_with = "provider_type")]
-    pub(crate) address: Option<Package>,
+    #[arg(long, value_parser = package_of_registry, conflicts_with = "provider_type")]
+    pub(crate) address: Option<PackageSpec>,
     /// The port of the local server; 0 selects a free one
     #[arg(long, default_value_t = 8090)]
     pub(crate) port: u16,
-}
-
-impl DocsPreviewArguments {
-    /// Returns the arguments with the type of the provider that the address names.
-    pub(crate) fn with_type_of_address(mut self) -> Self {
-        let provider = match &self.address {
-            Some(Package::Provider(address)) => Some(address),
-            Some(Package::Mirrored(address)) => Some(&address.provider),
-            Some(Package::Module(_)) | None => None,
-        };
-        if let Some(address) = provider {
-            self.subject.provider_type = Some(address.provider_type.clone());
-        }
-        self
-    }
-}
-
-fn package(text: &str) -> Result<Package, String> {
-    let shape = || {
-        let hint = hint_of_source(text);
-        format!(
-            "it must be <namespace>/<type>, <namespace>/<name>/<system> or <hostname>/<namespace>/<type>{hint}"
-        )
-    };
-    Package::parse_address(text).ok_or_else(shape)
 }
 
 /// Time for which a connection may be idle: browsers open some in advance.
@@ -80,7 +55,10 @@ struct Preview {
 
 /// Serves the documentation until the user stops the program.
 pub(super) fn run(arguments: &DocsPreviewArguments, output: &Output) -> Result<(), Failure> {
-    let arguments = arguments.clone().with_type_of_address();
+    let mut arguments = arguments.clone();
+    if let Some(address) = &arguments.address {
+        arguments.subject.provider_type = provider_type(&address.package).cloned();
+    }
     let contents = Mutex::new(Contents::read(&arguments)?);
     let port = arguments.port;
     let failed = |error: std::io::Error| {

@@ -11,19 +11,35 @@ use terrace_web::markdown::{Links, Options, TargetKind, render};
 
 use crate::source::local_paths::{Place, resolve};
 
-/// The images of a document.
+/// The targets of the links and images in a document.
 #[derive(Default)]
-struct Images(RefCell<Vec<String>>);
+struct Targets(RefCell<BTreeSet<(String, bool)>>);
 
-impl Links for Images {
+impl Links for Targets {
     fn resolve(&self, target: &str, kind: TargetKind) -> Option<String> {
-        if kind == TargetKind::Image {
-            let path = target.split(['?', '#']).next().unwrap_or(target);
-            let path = percent::decoded(path, Plus::Plus).unwrap_or(path.into());
-            self.0.borrow_mut().push(path.into_owned());
-        }
+        let is_image = kind == TargetKind::Image;
+        self.0.borrow_mut().insert((target.to_owned(), is_image));
         None
     }
+}
+
+/// Returns the targets of the links in a document, and whether each is an image.
+pub(crate) fn targets(text: &str) -> BTreeSet<(String, bool)> {
+    let targets = Targets::default();
+    let options = Options {
+        links: &targets,
+        first_level: 1,
+    };
+    render(text, &options);
+    targets.0.into_inner()
+}
+
+/// Returns the place in a repository that a target leads to, from a document in a directory.
+pub(crate) fn place_of(target: &str, directory: &str) -> Place {
+    let path = target.split(['?', '#']).next().unwrap_or(target);
+    let path = percent::decoded(path, Plus::Plus).unwrap_or(path.into());
+    let from = if path.starts_with('/') { "" } else { directory };
+    resolve(from, &path)
 }
 
 /// Adds the files. One that is too large is left out, with a note.
@@ -70,19 +86,9 @@ fn shown(module: &ModuleDetails) -> BTreeSet<String> {
     }
     let mut names = BTreeSet::new();
     for (directory, readme) in readmes {
-        let images = Images::default();
-        let options = Options {
-            links: &images,
-            first_level: 1,
-        };
-        render(readme.unwrap_or_default(), &options);
-        for image in images.0.into_inner() {
-            let from = if image.starts_with('/') {
-                ""
-            } else {
-                &*directory
-            };
-            if let Place::Inside(path) = resolve(from, &image)
+        for (target, is_image) in targets(readme.unwrap_or_default()) {
+            if let Place::Inside(path) = place_of(&target, &directory)
+                && is_image
                 && image_type(&path).is_some()
             {
                 names.insert(path);

@@ -156,7 +156,7 @@ pub(crate) fn add(
         Package::Module(address) => found.modules.push(ModuleSelection {
             address: address.clone(),
             versions: versions.of_modules(),
-            is_installed: false,
+            installed: None,
         }),
         Package::Provider(_) => {}
     }
@@ -299,7 +299,7 @@ fn run(
     let (listed, needed): (Vec<_>, Vec<_>) = found
         .modules
         .iter()
-        .partition(|it| matches!(it.versions, VersionSelection::All(_)) && !it.is_installed);
+        .partition(|it| matches!(it.versions, VersionSelection::All(_)) && it.installed.is_none());
     for selection in needed.into_iter().chain(listed) {
         mirror.module(selection);
     }

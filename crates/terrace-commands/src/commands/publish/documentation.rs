@@ -13,7 +13,7 @@ use terrace_core::api::admin::PublishAnswer;
 use terrace_core::model::package::Package;
 use terrace_core::model::version::Version;
 
-use crate::commands::documentation::{Extracted, Terms};
+use crate::commands::documentation::Extracted;
 use crate::error::{Exit, Failure, Several};
 use crate::output::Output;
 use crate::registry::client::{Client, Condition};
@@ -28,10 +28,16 @@ pub(crate) struct DocumentationArguments {
     #[arg(long, value_name = "DIR", conflicts_with = "no_docs")]
     pub(crate) docs: Option<PathBuf>,
 
+    #[command(flatten)]
+    pub(crate) choice: DocumentationChoice,
+}
+
+/// Whether a release is documented.
+#[derive(Debug, Args)]
+pub(crate) struct DocumentationChoice {
     /// Publish without documentation
     #[arg(long)]
     pub(crate) no_docs: bool,
-
     /// Fail if there is no documentation, or if it cannot be stored; without this option, that is a warning
     #[arg(long, conflicts_with = "no_docs")]
     pub(crate) require_docs: bool,
@@ -39,6 +45,7 @@ pub(crate) struct DocumentationArguments {
 
 /// The documentation of a release that is about to be published, if there is any. Only if it is required does a
 /// failure of it fail the publish.
+#[derive(Default)]
 pub(super) struct ReleaseDocumentation {
     is_required: bool,
     ready: Option<Ready>,
@@ -65,19 +72,19 @@ impl ReleaseDocumentation {
         output: &Output,
         extract: impl FnOnce() -> Result<Option<Extracted>, Failure>,
     ) -> Result<Self, Failure> {
-        let is_required = arguments.require_docs;
-        let extracted = match arguments.no_docs {
+        let choice = &arguments.choice;
+        let extracted = match choice.no_docs {
             true => Ok(None),
             false => extract(),
         };
         match &extracted {
             Ok(Some(found)) => found.warn(output),
-            Ok(None) if !arguments.no_docs => {
+            Ok(None) if !choice.no_docs => {
                 output.progress("no documentation was found; terrace docs add adds it later");
             }
             _ => {}
         }
-        Self::of(extracted, is_required, subject, |failure| {
+        Self::of(extracted, choice.require_docs, subject, |failure| {
             warn(failure, output);
         })
     }
@@ -147,8 +154,8 @@ impl ReleaseDocumentation {
         })))
     }
 
-    /// Publishes the documentation and the release as one of many. Returns the receipt, and the failure of the
-    /// documentation if there is one and it is not required.
+    /// Publishes the documentation and the release as one of many. A failure of the documentation is one of the warnings,
+    /// unless it is required.
     ///
     /// # Errors
     /// The release is not published, or lacks required documentation.
@@ -157,12 +164,14 @@ impl ReleaseDocumentation {
         release: &PublishRequest,
         client: &Client<'_>,
         output: &Output,
-    ) -> Result<(Receipt, Option<Failure>), Failure> {
-        let (receipt, sent) = self.send_both(release, client, output, || Ok(()))?;
-        match failure_of(&sent).cloned() {
-            Some(failure) if self.is_required => Err(failure),
-            failure => Ok((receipt, failure)),
+    ) -> Result<Receipt, Failure> {
+        let (mut receipt, sent) = self.send_both(release, client, output, || Ok(()))?;
+        match sent {
+            Some(Err(failure)) if self.is_required => return Err(failure),
+            Some(Err(failure)) => receipt.warnings.push(without(&failure)),
+            _ => {}
         }
+        Ok(receipt)
     }
 
     fn send_both(
@@ -173,52 +182,40 @@ impl ReleaseDocumentation {
         before_uploads: impl FnOnce() -> Result<(), Failure>,
     ) -> Result<(Receipt, Sent), Failure> {
         let mut begun = None;
-        let sent = self.send_after(client, output, || {
-            let answer = release.begin(client);
-            let condition = match &answer {
-                Ok(answer) if is_committed(Some(answer)) => Ok(Condition::Always),
-                Ok(_) => Ok(Condition::Unpublished),
-                Err(refusal) => Err(refusal.clone()),
-            };
-            begun = Some(answer);
-            condition
+        let sent = self.ready.as_ref().map(|Ready { request, .. }| {
+            request.send_after(Condition::Unpublished, client, output, || {
+                let answer = release.begin(client);
+                let condition = match &answer {
+                    Ok(answer) if is_committed(answer) => Ok(Condition::Always),
+                    Ok(_) => Ok(Condition::Unpublished),
+                    Err(refusal) => Err(refusal.clone()),
+                };
+                begun = Some(answer);
+                condition
+            })
         });
         let begun = begun.transpose()?;
         match &sent {
-            // It is published already.
-            Some(Err(_)) if is_committed(begun.as_ref()) => {}
             // The version is published, perhaps with these bytes. That shows next.
             Some(Err(Failure::Conflict(_))) => {}
-            Some(Err(failure)) if self.is_required => return Err(failure.clone()),
+            Some(Err(failure)) if self.is_required && !begun.as_ref().is_some_and(is_committed) => {
+                return Err(failure.clone());
+            }
             _ => {}
         }
         let receipt = release.send_begun(begun, client, output, before_uploads);
         let receipt = receipt.inspect_err(|failure| {
-            if matches!(sent, Some(Ok(_))) && is_final(failure) {
+            // The same request would fail again, so it will not be repeated.
+            let is_final = matches!(
+                failure.exit(),
+                Exit::Rejected | Exit::Conflict | Exit::NotAllowed
+            );
+            if matches!(sent, Some(Ok(_))) && is_final {
                 self.withdraw(client, output);
             }
         })?;
         let sent = self.send_again_if_replaced(sent, client, output);
         Ok((receipt, sent))
-    }
-
-    fn send(&self, condition: Condition, client: &Client<'_>, output: &Output) -> Sent {
-        let ready = self.ready.as_ref()?;
-        Some(ready.request.send(condition, client, output))
-    }
-
-    /// Sends the documentation of a version that is not published. `before_upload` runs before its bytes are sent, if the
-    /// registry lacks them, and returns the condition that holds from then on.
-    fn send_after(
-        &self,
-        client: &Client<'_>,
-        output: &Output,
-        before_upload: impl FnOnce() -> Result<Condition, Failure>,
-    ) -> Sent {
-        let ready = self.ready.as_ref()?;
-        let condition = Condition::Unpublished;
-        let sent = (ready.request).send_after(condition, client, output, before_upload);
-        Some(sent)
     }
 
     /// Sends the documentation once more, now that the version is published with these bytes, if the registry has rejected
@@ -231,51 +228,39 @@ impl ReleaseDocumentation {
             _ => false,
         };
         match is_missing {
-            true => self.send(Condition::Always, client, output),
+            true => {
+                let ready = self.ready.as_ref()?;
+                Some(ready.request.send(Condition::Always, client, output))
+            }
             false => sent,
         }
     }
 
     /// Removes the documentation of a rejected release: otherwise it would appear on the release of another publisher.
     fn withdraw(&self, client: &Client<'_>, output: &Output) {
-        let withdrawn = self
-            .ready
-            .as_ref()
-            .map(|ready| ready.request.withdraw(client));
-        match withdrawn {
-            None | Some(Ok(())) => {}
-            Some(Err(Failure::Conflict(_))) => output.warning(
-                "another publisher has published this version in the meantime; unless they send documentation of their own, \
-                 the version shows that of this command until terrace docs add replaces it",
-            ),
-            Some(Err(failure)) => output.warning(&format!(
-                "the documentation of the rejected version was not removed, and the registry keeps it for a day: {}",
+        let ready = self.ready.as_ref();
+        if let Some(Err(failure)) = ready.map(|ready| ready.request.withdraw(client)) {
+            output.warning(&format!(
+                "the documentation of the rejected version was not removed: the registry keeps it for a day, or shows it on the \
+                 version of another publisher until terrace docs add replaces it: {}",
                 failure.reasons().join("; ")
-            )),
+            ));
         }
     }
 }
 
 /// Returns whether the registry has published the release at the first description.
-fn is_committed(begun: Option<&PublishAnswer>) -> bool {
+fn is_committed(begun: &PublishAnswer) -> bool {
     matches!(
         begun,
-        Some(PublishAnswer::Created(_) | PublishAnswer::Unchanged(_))
-    )
-}
-
-/// Returns whether the same request would fail again, so that it will not be repeated.
-fn is_final(failure: &Failure) -> bool {
-    matches!(
-        failure.exit(),
-        Exit::Rejected | Exit::Conflict | Exit::NotAllowed
+        PublishAnswer::Created(_) | PublishAnswer::Unchanged(_)
     )
 }
 
 impl Ready {
     fn new(extracted: &Extracted, package: Package, version: Version) -> Result<Self, Failure> {
         Ok(Self {
-            request: extracted.request(package, version, Terms::default())?,
+            request: extracted.request(package, version, (None, None))?,
             line: extracted.line(),
             counts: extracted.document(),
         })
@@ -308,10 +293,10 @@ fn failure_of(sent: &Sent) -> Option<&Failure> {
 }
 
 fn warn(failure: &Failure, output: &Output) {
+    output.warning(&without(failure));
+}
+
+fn without(failure: &Failure) -> String {
     let reasons = failure.reasons().join("; ");
-    let again = match failure {
-        Failure::Unavailable(_) => "; run the same command again to add it",
-        _ => "",
-    };
-    output.warning(&format!("without documentation: {reasons}{again}"));
+    format!("without documentation: {reasons}")
 }

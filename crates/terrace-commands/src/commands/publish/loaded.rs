@@ -6,12 +6,8 @@ use terrace_base::untrusted::quoted;
 use terrace_core::limits;
 use terrace_metadata::{ModuleSource, SourceFile, syntax_error};
 
-use crate::archive::pack::below;
 use crate::output::in_shell;
 use crate::source::local_paths::{by_directory, directory_of, is_offered, reached};
-
-/// The number of directories that a message names.
-const NAMED_DIRECTORIES: usize = 5;
 
 /// Returns the reasons why consumers cannot use what they load of the module in `top`: there is no module, or a file that no
 /// client can parse and that is not allowed.
@@ -56,33 +52,16 @@ pub(super) fn reasons(
 
 /// Returns the reason that consumers would install an empty module, if there is configuration elsewhere in it.
 fn no_module(directories: &BTreeSet<&str>, top: &str) -> Option<String> {
-    // The parts of a module, such as its examples, are named with it.
-    let is_part = |directory: &str| {
-        let mut others = directories.iter().filter(|it| **it != directory);
-        others.any(|it| below(directory, it).is_some())
-    };
-    let others = directories.iter().copied();
-    let mut others: Vec<&str> = others.filter(|directory| !is_part(directory)).collect();
-    others.sort_by_key(|directory| directory.split('/').count());
-    let all = others.len();
-    others.truncate(NAMED_DIRECTORIES);
-    let first = others.first()?;
-    let named: Vec<String> = others
-        .iter()
-        .map(|directory| quoted(directory).to_string())
-        .collect();
-    let more = match all - others.len() {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
+    // The parts of a module, such as its examples, are below it.
+    let first = directories.iter().min_by_key(|it| it.split('/').count())?;
     let place = match top {
         "" => "the top of the package".to_owned(),
         top => quoted(top).to_string(),
     };
     Some(format!(
         "neither {place} nor a directory of modules/ in it has configuration, so consumers would install an empty module; \
-         there is some in {}{more}: name the directory of the module, such as --subdir {}",
-        named.join(", "),
+         there is some in {}: name the directory of the module, such as --subdir {}",
+        quoted(first),
         in_shell(first)
     ))
 }

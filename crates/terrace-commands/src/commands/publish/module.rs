@@ -13,11 +13,10 @@ use terrace_core::model::version::Version;
 use terrace_core::publish::{ExpectedArchive, ModulePublication, Publication};
 
 use super::documentation::ReleaseDocumentation;
-use super::package::{self, PackageRules};
+use super::package::{PackageArguments, PackageRules};
 use crate::archive::pack::{Extent, pack};
-use crate::archive::{Archive, Source, read_file};
-use crate::args::RegistryArguments;
-use crate::commands::connection::{connect, registry_url};
+use crate::archive::{Archive, read_file};
+use crate::commands::connection::{Session, registry_url};
 use crate::commands::documentation::{Extracted, of_module};
 use crate::commands::publish::SourceArguments;
 use crate::commands::publish::documentation::DocumentationArguments;
@@ -46,15 +45,8 @@ pub(crate) struct ModuleArguments {
     #[arg(long, value_name = "PATH")]
     pub(crate) subdir: Option<Subdir>,
 
-    /// Publish this file although it looks as if it holds secrets: its exact path in the package. May be given several
-    /// times
-    #[arg(long, value_name = "FILE")]
-    pub(crate) allow_secrets: Vec<String>,
-
-    /// Publish this configuration file although it looks as if no client could parse it: its exact path in the package. May
-    /// be given several times
-    #[arg(long, value_name = "FILE")]
-    pub(crate) allow_unparsed: Vec<String>,
+    #[command(flatten)]
+    pub(crate) package: PackageArguments,
 
     #[command(flatten)]
     pub(crate) source: SourceArguments,
@@ -68,20 +60,15 @@ pub(crate) struct ModuleArguments {
 }
 
 /// Publishes a directory or an archive as a module.
-pub(crate) fn publish(
-    arguments: &ModuleArguments,
-    registry: &RegistryArguments,
-    output: &Output,
-) -> Result<(), Failure> {
+pub(crate) fn publish(arguments: &ModuleArguments, session: Session<'_>) -> Result<(), Failure> {
+    let output = session.output;
     // A missing URL or token is reported before the work of packing.
-    let client = match arguments.dry_run {
-        true => None,
-        false => Some(connect(registry, output)?),
-    };
+    let client = (!arguments.dry_run).then(|| session.connect());
+    let client = client.transpose()?;
     let request = prepare(arguments, output)?;
     let documentation = documentation(arguments, &request, output)?;
     let Some(client) = client else {
-        let url = registry_url(registry)?;
+        let url = registry_url(session.registry)?;
         request.show_dry_run(documentation.dry_run(), url.as_ref(), output);
         return Ok(());
     };
@@ -103,12 +90,11 @@ fn documentation(
             Some(directory) => files_of_module(directory)?,
             None => published_files(request, arguments.subdir.as_ref())?,
         };
-        let extracted = Extracted::new(of_module(&files), &files);
-        Ok(Some(extracted).filter(|extracted| !extracted.is_empty()))
+        Ok(Extracted::of(of_module(&files), &files))
     })
 }
 
-pub(super) fn published_files(
+fn published_files(
     request: &PublishRequest,
     subdir: Option<&Subdir>,
 ) -> Result<DocumentationFiles, Failure> {
@@ -117,6 +103,19 @@ pub(super) fn published_files(
     };
     let format = ArchiveFormat::of_file_name(&archive.filename).unwrap_or(ArchiveFormat::Zip);
     module_files(archive, format, subdir).map_err(Failure::refused)
+}
+
+/// Returns the documentation in the files of a module that is published as one of many.
+pub(super) fn documentation_of(
+    request: &PublishRequest,
+    release: &Release<'_>,
+    is_required: bool,
+) -> Result<ReleaseDocumentation, Failure> {
+    let files = published_files(request, release.subdir)?;
+    let extracted = Extracted::of(of_module(&files), &files);
+    let package = Package::Module(release.address.clone());
+    let subject = (package, release.version.clone());
+    ReleaseDocumentation::of(Ok(extracted), is_required, subject, |_| {})
 }
 
 /// Reads the files that documentation is extracted from, of the module in a directory or an archive.
@@ -136,13 +135,7 @@ pub(crate) fn describe(
     source: ReleaseSource,
     output: &Output,
 ) -> Result<PublishRequest, Failure> {
-    let release = Release {
-        label: "",
-        address,
-        version,
-        subdir,
-    };
-    release.request(archive, format, source, output, |_| Ok(Vec::new()))
+    Release::of(address, version, subdir).request(archive, format, source, None, output)
 }
 
 /// Publishes a module with the documentation in its files, as one of many. Documentation that is not stored is a warning.
@@ -152,16 +145,8 @@ pub(crate) fn publish_quietly(
     client: &Client<'_>,
     output: &Output,
 ) -> Result<Receipt, Failure> {
-    let files = published_files(request, subdir)?;
-    let extracted = Extracted::new(of_module(&files), &files);
-    let extracted = Some(extracted).filter(|extracted| !extracted.is_empty());
-    let subject = (Package::Module(address.clone()), version.clone());
-    let documentation = ReleaseDocumentation::of(Ok(extracted), false, subject, |_| {})?;
-    let (mut receipt, failure) = documentation.publish_quietly(request, client, output)?;
-    receipt
-        .warnings
-        .extend(failure.map(|it| format!("without documentation: {}", it.reasons().join("; "))));
-    Ok(receipt)
+    let release = Release::of(address, version, subdir);
+    documentation_of(request, &release, false)?.publish_quietly(request, client, output)
 }
 
 /// Returns a module that passes the core's checks, holds no secrets, and does not leave its package.
@@ -173,17 +158,13 @@ fn prepare(arguments: &ModuleArguments, output: &Output) -> Result<PublishReques
         source = source.in_checkout(&arguments.path.join(subdir));
     }
     let rules = PackageRules {
-        label: "",
-        top: arguments.subdir.as_ref().map_or("", Subdir::as_str),
         extent: &Extent::whole(),
-        allowed: &arguments.allow_secrets,
-        unparsed: &arguments.allow_unparsed,
+        allowed: &arguments.package,
         is_tagged: false,
-        advice: "pack a directory that contains all of them, and name the directory of the module in it with --subdir",
     };
-    Release::of(arguments).request(archive, format, source, output, |archive| {
-        package::reasons(archive, format, &rules, output)
-    })
+    let (address, version) = (&arguments.address, &arguments.version);
+    let release = Release::of(address, version, arguments.subdir.as_ref());
+    release.request(archive, format, source, Some(&rules), output)
 }
 
 /// The release that an archive is published as.
@@ -196,24 +177,24 @@ pub(super) struct Release<'a> {
 }
 
 impl<'a> Release<'a> {
-    fn of(arguments: &'a ModuleArguments) -> Self {
+    fn of(address: &'a ModuleAddress, version: &'a Version, subdir: Option<&'a Subdir>) -> Self {
         Self {
             label: "",
-            address: &arguments.address,
-            version: &arguments.version,
-            subdir: arguments.subdir.as_ref(),
+            address,
+            version,
+            subdir,
         }
     }
 
-    /// Returns the request to publish an archive, which passes the core's checks and those of `check`. Fails with the
-    /// reasons of both.
+    /// Returns the request to publish an archive, which passes the core's checks and the rules of a publisher, if any. Fails
+    /// with the reasons of both.
     pub(super) fn request(
         &self,
         mut archive: Archive,
         format: ArchiveFormat,
         source: ReleaseSource,
+        rules: Option<&PackageRules<'_>>,
         output: &Output,
-        check: impl FnOnce(&Archive) -> Result<Vec<String>, String>,
     ) -> Result<PublishRequest, Failure> {
         let (address, version) = (self.address, self.version);
         if self.label.is_empty() {
@@ -235,13 +216,15 @@ impl<'a> Release<'a> {
             .map_err(Failure::Refused)?;
         let (mut reasons, mut remarks) = (Vec::new(), Vec::new());
         for expected in Publication::Module(module).archives() {
-            match checked(&archive, &expected)? {
-                Ok(of_archive) => remarks.extend(of_archive),
-                Err(refusals) => reasons.extend(refusals),
-            }
+            let found = checked(&archive, &expected).map_err(Failure::refused)?;
+            remarks.extend(found.0);
+            reasons.extend(found.1);
             archive.filename = expected.filename;
         }
-        reasons.extend(check(&archive).map_err(Failure::refused)?);
+        if let Some(rules) = rules {
+            let found = rules.reasons(self, &archive, format, output);
+            reasons.extend(found.map_err(Failure::refused)?);
+        }
         if !reasons.is_empty() {
             // They name the secrets that a remark would name again.
             return Err(Failure::Refused(reasons));
@@ -264,7 +247,7 @@ fn archive(path: &Path, output: &Output) -> Result<(Archive, ArchiveFormat), Fai
     if !path.is_dir() {
         return own_archive(path);
     }
-    let packed = packed(path, &Extent::whole())?;
+    let packed = pack(path, &Extent::whole())?;
     for left_out in &packed.left_out {
         output.progress(&format!("left out {left_out}: it may contain secrets"));
     }
@@ -273,34 +256,11 @@ fn archive(path: &Path, output: &Output) -> Result<(Archive, ArchiveFormat), Fai
     Ok((packed.archive, ArchiveFormat::Zip))
 }
 
-/// The archive of a directory.
-pub(super) struct PackedDirectory {
-    pub(super) archive: Archive,
-    /// The number of its files.
-    pub(super) files: usize,
-    /// The files that are never packed.
-    pub(super) left_out: Vec<String>,
-}
-
-/// Packs the parts of a directory.
-pub(super) fn packed(path: &Path, extent: &Extent) -> Result<PackedDirectory, Failure> {
-    let packed = pack(path, extent)?;
-    let place = path.display().to_string();
-    let archive = Archive::read(place, Source::Temporary(packed.zip))
-        .map_err(|error| Failure::Unexpected(format!("reading the packed archive: {error}")))?;
-    Ok(PackedDirectory {
-        archive,
-        files: packed.files,
-        left_out: packed.left_out,
-    })
-}
-
 /// Returns the archive of the user.
 fn own_archive(path: &Path) -> Result<(Archive, ArchiveFormat), Failure> {
     let place = path.display().to_string();
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
     let archive = read_file(path, place.clone()).map_err(Failure::refused)?;
-    match ArchiveFormat::of_file_name(&name) {
+    match ArchiveFormat::of_file_name(&place) {
         Some(format) => Ok((archive, format)),
         None => Err(Failure::refused(format!(
             "{place} is neither a directory nor named .zip, .tar.gz or .tgz"
@@ -309,20 +269,20 @@ fn own_archive(path: &Path) -> Result<(Archive, ArchiveFormat), Failure> {
 }
 
 /// Checks the archive as the registry will, and unpacks a zip, whereas the registry only lists its contents. Returns the
-/// remarks of the registry about it, or its reasons to reject it.
+/// remarks of the registry about it, and its reasons to reject it.
 fn checked(
     archive: &Archive,
     expected: &ExpectedArchive,
-) -> Result<Result<Vec<String>, Vec<String>>, Failure> {
-    let entries = archive.entries(expected).map_err(Failure::refused)?;
+) -> Result<(Vec<String>, Vec<String>), String> {
+    let entries = archive.entries(expected)?;
     let refusals = expected.refusals(&entries);
     if !refusals.is_empty() {
-        return Ok(Err(refusals));
+        return Ok((Vec::new(), refusals));
     }
     if expected.format() == ArchiveFormat::Zip
         && zip_contents_warning(archive.size, &entries).is_some()
     {
-        archive.h1().map_err(Failure::refused)?;
+        archive.h1()?;
     }
-    Ok(Ok(expected.remarks(&entries)))
+    Ok((expected.remarks(&entries), Vec::new()))
 }

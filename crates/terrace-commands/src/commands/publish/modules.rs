@@ -2,7 +2,6 @@
 
 mod address;
 mod plan;
-mod planned;
 mod report;
 mod version;
 
@@ -13,23 +12,25 @@ use clap::Args;
 use serde_json::json;
 use terrace_core::model::address::ModuleAddress;
 use terrace_core::model::package::Package;
-use terrace_core::model::source_url::SourceUrl;
 use terrace_core::model::version::Version;
 
-use self::address::listed;
-use self::plan::plan;
-use self::planned::{Origin, Plan, PlannedModule, PlannedVersion};
-use self::report::Row;
+use self::plan::{PlannedModule, plan};
+use self::report::{untried, version_of};
 use self::version::VersionPublisher;
 use crate::commands::circuit_breaker::CircuitBreaker;
 use crate::commands::connection::{Session, registry_url};
-use crate::commands::report::{Outcome, Report};
+use crate::commands::publish::RepositoryArguments;
+use crate::commands::publish::documentation::DocumentationChoice;
+use crate::commands::publish::package::PackageArguments;
+use crate::commands::report::{Outcome, Report, VersionReport};
 use crate::error::Failure;
-use crate::output::{Output, plural};
+use crate::output::{Output, few, plural};
 use crate::parallel;
 use crate::registry::client::Client;
-use crate::source::git::Objects;
 use crate::source::pattern::Pattern;
+
+/// The number of names in a message.
+const SHOWN_NAMES: usize = 5;
 
 #[derive(Debug, Args)]
 pub(crate) struct CollectionArguments {
@@ -75,33 +76,13 @@ pub(crate) struct CollectionArguments {
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u8).range(1..=16))]
     pub(crate) jobs: u8,
 
-    /// Publish this file although it looks as if it holds secrets: its exact path in a package. May be given several
-    /// times
-    #[arg(long, value_name = "FILE")]
-    pub(crate) allow_secrets: Vec<String>,
+    #[command(flatten)]
+    pub(crate) package: PackageArguments,
 
-    /// Publish this configuration file although it looks as if no client could parse it: its exact path in a package. May
-    /// be given several times
-    #[arg(long, value_name = "FILE")]
-    pub(crate) allow_unparsed: Vec<String>,
-
-    /// The URL of the repository, where update tools look for release notes. By default that of the CI job or of the
-    /// only git remote, unless they differ. The commits of the tags are published with it
-    #[arg(long, value_name = "URL", conflicts_with = "no_source")]
-    pub(crate) source: Option<SourceUrl>,
-
-    /// Publish without the URL of the repository
-    #[arg(long)]
-    pub(crate) no_source: bool,
-
-    /// Publish without documentation
-    #[arg(long)]
-    pub(crate) no_docs: bool,
-
-    /// Fail for versions without documentation, or whose documentation cannot be stored
-    #[arg(long, conflicts_with = "no_docs")]
-    pub(crate) require_docs: bool,
-
+    #[command(flatten)]
+    pub(crate) repository: RepositoryArguments,
+    #[command(flatten)]
+    pub(crate) documentation: DocumentationChoice,
     /// Check everything that can be checked locally, list the versions, and send nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
@@ -114,52 +95,42 @@ pub(crate) fn publish(
 ) -> Result<(), Failure> {
     let output = session.output;
     // A missing URL or token is reported before the work of packing.
-    let client = match arguments.dry_run {
-        true => None,
-        false => Some(session.connect()?),
-    };
+    let client = (!arguments.dry_run).then(|| session.connect());
+    let client = client.transpose()?;
     let url = registry_url(session.registry)?;
     let plan = plan(arguments, output)?;
-    let versions: usize = plan
-        .modules
-        .iter()
-        .map(|module| module.versions.len())
-        .sum();
+    let versions = plan.modules.iter().map(|module| module.versions.len());
     output.progress(&format!(
         "found {} of {}",
-        plural(versions, "version"),
+        plural(versions.sum::<usize>(), "version"),
         plural(plan.modules.len(), "module")
     ));
     if !plan.ignored_tags.is_empty() {
-        let ignored: Vec<&String> = plan.ignored_tags.iter().collect();
         output.progress(&format!(
             "ignored {} without a version of a module: {}",
-            plural(ignored.len(), "tag"),
-            listed(&ignored)
+            plural(plan.ignored_tags.len(), "tag"),
+            few(SHOWN_NAMES, &plan.ignored_tags)
         ));
     }
     let run = Run {
         arguments,
-        plan: &plan,
         client: client.as_ref(),
         output,
         breaker: Mutex::default(),
     };
-    let rows = parallel::map(&plan.modules, arguments.jobs.into(), |module| {
-        run.module(module)
-    });
-    let mut rows: Vec<Row> = rows.into_iter().flatten().collect();
-    rows.extend(plan.problems);
+    let jobs = arguments.jobs.into();
+    let versions = parallel::map(&plan.modules, jobs, |module| run.module(module));
+    let mut versions: Vec<VersionReport> = versions.into_iter().flatten().collect();
+    versions.extend(plan.problems);
     let url = url.map(|url| url.to_string());
     let mut report = Report::new("modules", url, arguments.dry_run);
     report.details = json!({ "source": arguments.place, "ignored_tags": plan.ignored_tags });
-    report::tell(rows, report, output)
+    report::tell(versions, report, output)
 }
 
 /// A run.
 struct Run<'a> {
     arguments: &'a CollectionArguments,
-    plan: &'a Plan,
     /// The registry, unless this is a dry run.
     client: Option<&'a Client<'a>>,
     output: &'a Output,
@@ -168,46 +139,35 @@ struct Run<'a> {
 
 impl Run<'_> {
     /// Publishes the versions of a module.
-    fn module(&self, module: &PlannedModule) -> Vec<Row> {
-        // Each module has a git process of its own, because modules are published at the same time.
-        let mut objects = None;
+    fn module(&self, module: &PlannedModule) -> Vec<VersionReport> {
         let documented = self.documented(&module.address);
-        let versions = module.versions.iter();
-        versions
-            .map(|version| {
-                let (number, tag) = (version.version.to_string(), version.tag.as_ref());
-                let is_documented = documented.contains(&number);
-                let address = module.address.to_string();
-                let mut row = Row::new(address, Some(number), &version.directory, tag);
-                if self.breaker().is_open() {
-                    return row;
-                }
-                row.report.outcome = match self.source(version, &mut objects) {
-                    Ok((origin, objects)) => {
-                        let publisher = VersionPublisher {
-                            arguments: self.arguments,
-                            address: &module.address,
-                            version,
-                            origin,
-                            is_documented,
-                            client: self.client,
-                            output: self.output,
-                        };
-                        Outcome::of(publisher.publish(objects, &mut row))
-                    }
-                    Err(failure) => Outcome::Failed(failure),
-                };
-                row.report.outcome.record(&mut self.breaker());
-                row.report.announce(self.output);
-                row
-            })
-            .collect()
+        let publish = |version| {
+            let (address, number) = (module.address.to_string(), version_of(version));
+            let is_documented = number.as_ref().is_some_and(|it| documented.contains(it));
+            let mut report = untried(address, number, version);
+            if self.breaker().is_open() {
+                return report;
+            }
+            let publisher = VersionPublisher {
+                arguments: self.arguments,
+                address: &module.address,
+                version,
+                is_documented,
+                client: self.client,
+                output: self.output,
+            };
+            report.outcome = Outcome::of(publisher.publish(&mut report.details));
+            report.outcome.record(&mut self.breaker());
+            report.announce(self.output);
+            report
+        };
+        module.versions.iter().map(publish).collect()
     }
 
     /// Returns the versions that have documentation: another run need not send it again.
     fn documented(&self, address: &ModuleAddress) -> BTreeSet<String> {
         let package = Package::Module(address.clone());
-        let is_asked = !self.arguments.no_docs && !self.breaker().is_open();
+        let is_asked = !self.arguments.documentation.no_docs && !self.breaker().is_open();
         let client = self.client.filter(|_| is_asked);
         // Without the catalogue, the documentation is sent.
         let details = client.and_then(|client| client.package(&package).ok());
@@ -215,25 +175,6 @@ impl Run<'_> {
         let versions = versions.into_iter().flatten();
         let documented = versions.filter(|line| line.is_documented);
         documented.map(|line| line.version.to_string()).collect()
-    }
-
-    /// Returns the origin of a version, and the objects of its repository, if it has one.
-    fn source<'o>(
-        &self,
-        version: &PlannedVersion,
-        opened: &'o mut Option<(usize, Objects)>,
-    ) -> Result<(&Origin, Option<&'o Objects>), Failure> {
-        let index = version.origin;
-        let origin = self.plan.origins.get(index);
-        let origin =
-            origin.ok_or_else(|| Failure::Unexpected("a version has no origin".to_owned()))?;
-        let Some(repository) = &origin.repository else {
-            return Ok((origin, None));
-        };
-        if opened.as_ref().is_none_or(|(of, _)| *of != index) {
-            *opened = Some((index, repository.objects().map_err(Failure::Local)?));
-        }
-        Ok((origin, opened.as_ref().map(|(_, objects)| objects)))
     }
 
     fn breaker(&self) -> MutexGuard<'_, CircuitBreaker> {

@@ -1,82 +1,124 @@
 //! The checks of a module's package that only its publisher can make: does it hold secrets, and does it hold everything
 //! that it refers to?
 
-use std::collections::BTreeSet;
-
+use clap::Args;
 use terrace_archive::{ArchiveFormat, Entry, EntryKind, SecretFile};
 use terrace_base::untrusted::quoted;
 use terrace_core::limits;
+use terrace_core::model::subdir::Subdir;
 use terrace_metadata::{ModuleSource, SourceFile, module_sources};
 
 use super::loaded;
+use super::module::Release;
 use crate::archive::Archive;
 use crate::archive::pack::Extent;
 use crate::output::{Output, in_shell, plural};
 use crate::source::documentation::is_configuration;
-use crate::source::local_paths::{Escape, escapes, outside_files};
+use crate::source::local_paths::{escapes, named, outside_files};
+
+/// Files that are published although they look as if they should not be.
+#[derive(Debug, Args)]
+pub(crate) struct PackageArguments {
+    /// Publish this file although it looks as if it holds secrets: its exact path in the package. May be given several
+    /// times
+    #[arg(long, value_name = "FILE")]
+    pub(crate) allow_secrets: Vec<String>,
+    /// Publish this configuration file although it looks as if no client could parse it: its exact path in the package. May
+    /// be given several times
+    #[arg(long, value_name = "FILE")]
+    pub(crate) allow_unparsed: Vec<String>,
+}
 
 /// The rules by which a package is checked.
 pub(super) struct PackageRules<'a> {
-    /// The start of each warning, if modules are published together.
-    pub(super) label: &'a str,
-    /// The directory of the module in the package; empty for its top.
-    pub(super) top: &'a str,
     /// The parts of the package's directory that are packed.
     pub(super) extent: &'a Extent,
-    /// The paths of files that hold secrets and are published anyway.
-    pub(super) allowed: &'a [String],
-    /// The paths of configuration files that look invalid and are published anyway.
-    pub(super) unparsed: &'a [String],
+    /// The files that are published anyway.
+    pub(super) allowed: &'a PackageArguments,
     /// Whether the files are those of a tag, so that a correction needs another one.
     pub(super) is_tagged: bool,
-    /// The advice about calls that lead out of the package.
-    pub(super) advice: &'static str,
 }
 
-/// Returns the reasons not to publish a package. The others are printed as warnings.
-///
-/// # Errors
-/// The archive cannot be read.
-pub(super) fn reasons(
-    archive: &Archive,
-    format: ArchiveFormat,
-    rules: &PackageRules<'_>,
-    output: &Output,
-) -> Result<Vec<String>, String> {
-    let is_wanted = |path: &str| is_configuration(path.rsplit('/').next().unwrap_or(path));
-    let contents = archive.contents(format, is_wanted)?;
-    let mut reasons = link_reasons(archive, format, is_wanted)?;
-    reasons.extend(secret_reasons(&contents.secrets, rules, output));
-    let files = contents.files.iter();
-    let files: Vec<SourceFile<'_>> = files
-        .map(|(path, bytes)| SourceFile { path, bytes })
-        .collect();
-    let calls = module_sources(&files);
-    let is_allowed = |path: &str| rules.unparsed.iter().any(|it| normal(it) == path);
-    reasons.extend(loaded::reasons(&files, &calls, rules.top, is_allowed));
-    reasons.extend(escape_reasons(&calls, rules, output));
-    for file in &files {
-        let text = String::from_utf8_lossy(file.bytes);
-        for escape in outside_files(file.path, &text, rules.extent) {
-            output.warning(&format!(
-                "{}{}: {} is outside of the package, so consumers do not have it: move it into the directory of \
-                 the module",
-                rules.label,
-                place(&escape),
-                quoted(&escape.reference)
-            ));
+impl PackageRules<'_> {
+    /// Returns the reasons not to publish a package. The others are printed as warnings.
+    ///
+    /// # Errors
+    /// The archive cannot be read.
+    pub(super) fn reasons(
+        &self,
+        release: &Release<'_>,
+        archive: &Archive,
+        format: ArchiveFormat,
+        output: &Output,
+    ) -> Result<Vec<String>, String> {
+        let top = release.subdir.map_or("", Subdir::as_str);
+        let contents = archive.contents(format, is_configuration)?;
+        let mut reasons = link_reasons(archive, format)?;
+        reasons.extend(self.secret_reasons(&contents.secrets));
+        let files = contents.files.iter();
+        let files: Vec<SourceFile<'_>> = files
+            .map(|(path, bytes)| SourceFile { path, bytes })
+            .collect();
+        let calls = module_sources(&files);
+        let is_allowed = |path: &str| {
+            self.allowed
+                .allow_unparsed
+                .iter()
+                .any(|it| normal(it) == path)
+        };
+        reasons.extend(loaded::reasons(&files, &calls, top, is_allowed));
+        let escapes = escapes(&calls, top);
+        reasons.extend(escape_reasons(&escapes.fatal));
+        for escape in &escapes.harmless {
+            let warning =
+                "leads out of the package: its directory cannot be used from the registry";
+            output.warning(&format!("{}{} {warning}", release.label, named(escape)));
         }
+        for file in &files {
+            let text = String::from_utf8_lossy(file.bytes);
+            for (line, path) in outside_files(file.path, &text, self.extent) {
+                output.warning(&format!(
+                    "{}{}:{line}: {} is outside of the package, so consumers do not have it: move it into the directory of \
+                     the module",
+                    release.label,
+                    file.path,
+                    quoted(&path)
+                ));
+            }
+        }
+        Ok(reasons)
     }
-    Ok(reasons)
+
+    fn secret_reasons(&self, found: &[(String, SecretFile)]) -> Vec<String> {
+        let is_allowed = |path: &str| {
+            self.allowed
+                .allow_secrets
+                .iter()
+                .any(|it| normal(it) == path)
+        };
+        let refused = found.iter().filter(|(path, _)| !is_allowed(path));
+        let reasons = refused.clone();
+        let reasons = reasons.map(|(path, kind)| format!("{} holds {kind}", quoted(path)));
+        let remedy = match self.is_tagged {
+            true => {
+                "delete them or exclude them in .terraformignore under a new tag, and leave this version out with --since"
+            }
+            false => "delete them, exclude them in .terraformignore",
+        };
+        let advice = refused.clone().next().map(|(path, _)| {
+            format!(
+                "a published version can only be erased, so such files are refused: {remedy}, or confirm each one that \
+                 holds no secret with --allow-secrets {}",
+                in_shell(path)
+            )
+        });
+        with_advice(reasons.collect(), advice)
+    }
 }
 
 /// Returns the configuration files that clients would unpack as empty files, so that parts of the module are missing without
 /// an error. Other links are warnings of the registry.
-fn link_reasons(
-    archive: &Archive,
-    format: ArchiveFormat,
-    is_configuration: impl Fn(&str) -> bool,
-) -> Result<Vec<String>, String> {
+fn link_reasons(archive: &Archive, format: ArchiveFormat) -> Result<Vec<String>, String> {
     // A zip with a link is refused already.
     let entries = match format {
         ArchiveFormat::Zip => Vec::new(),
@@ -95,96 +137,28 @@ fn link_reasons(
     Ok(links.take(limits::REASONS).map(reason).collect())
 }
 
-fn secret_reasons(
-    found: &[(String, SecretFile)],
-    rules: &PackageRules<'_>,
-    output: &Output,
-) -> Vec<String> {
-    let allowed: BTreeSet<&str> = rules.allowed.iter().map(|path| normal(path)).collect();
-    for path in &allowed {
-        if !found.iter().any(|(name, _)| name == path) {
-            output.detail(&format!(
-                "--allow-secrets {path}: the package has no such file, or it holds no secrets"
-            ));
-        }
-    }
-    let refused = found
-        .iter()
-        .filter(|(name, _)| !allowed.contains(name.as_str()));
-    let refused: Vec<String> = refused
-        .map(|(name, kind)| format!("{} holds {kind}", quoted(name)))
-        .collect();
-    let Some((first, _)) = found
-        .iter()
-        .find(|(name, _)| !allowed.contains(name.as_str()))
-    else {
-        return Vec::new();
+fn escape_reasons(fatal: &[&ModuleSource]) -> Vec<String> {
+    let reason = |call: &&ModuleSource| {
+        format!(
+            "{} leads out of the package, and consumers only download the package: their \"terraform init\" fails",
+            named(call)
+        )
     };
-    let remedy = match rules.is_tagged {
-        true => {
-            "delete them or exclude them in .terraformignore under a new tag, and leave this version out with --since"
-        }
-        false => "delete them, exclude them in .terraformignore",
-    };
-    let advice = format!(
-        "a published version can only be erased, so such files are refused: {remedy}, or confirm each one that holds no \
-         secret with --allow-secrets {}",
-        in_shell(first)
-    );
-    with_advice(refused, advice)
-}
-
-fn escape_reasons(
-    sources: &[ModuleSource],
-    rules: &PackageRules<'_>,
-    output: &Output,
-) -> Vec<String> {
-    let found = escapes(sources, rules.top);
-    for escape in &found.harmless {
-        output.warning(&format!(
-            "{}{}: the source {} leads out of the package: its directory cannot be used from the registry",
-            rules.label,
-            place(escape),
-            quoted(&escape.reference)
-        ));
-    }
-    let refused = found.fatal.iter().map(|escape| match escape.levels {
-        Some(_) => format!(
-            "{}: the source {} leads out of the package, and consumers only download the package: their \
-             \"terraform init\" fails (Local module path escapes module package)",
-            place(escape),
-            quoted(&escape.reference)
-        ),
-        None => format!(
-            "{}: the source {} is a path on this machine, which consumers do not have: use a path inside of the \
-             package, or an address of the registry",
-            place(escape),
-            quoted(&escape.reference)
-        ),
-    });
-    let refused: Vec<String> = refused.collect();
-    match found.fatal.iter().any(|escape| escape.levels.is_some()) {
-        true => with_advice(refused, rules.advice.to_owned()),
-        false => refused.into_iter().take(limits::REASONS).collect(),
-    }
+    let advice = "call modules inside of the package, or by their addresses; or pack a directory that contains all of them, \
+                  and name the directory of the module in it with --subdir";
+    let advice = (!fatal.is_empty()).then(|| advice.to_owned());
+    with_advice(fatal.iter().map(reason).collect(), advice)
 }
 
 /// Returns the first reasons, the number of the others, and what to do about all of them.
-fn with_advice(mut reasons: Vec<String>, advice: String) -> Vec<String> {
+fn with_advice(mut reasons: Vec<String>, advice: Option<String>) -> Vec<String> {
     let others = reasons.len().saturating_sub(limits::REASONS);
     reasons.truncate(limits::REASONS);
     if others > 0 {
         reasons.push(format!("and {}", plural(others, "more file")));
     }
-    reasons.push(advice);
+    reasons.extend(advice);
     reasons
-}
-
-fn place(escape: &Escape) -> String {
-    match escape.line {
-        Some(line) => format!("{}:{line}", escape.file),
-        None => escape.file.clone(),
-    }
 }
 
 /// Returns a path as the archive names it.

@@ -11,14 +11,13 @@ use terrace_core::model::address::ProviderAddress;
 use terrace_core::model::name::Namespace;
 use terrace_core::model::package::Package;
 use terrace_core::model::platform::Platform;
-use terrace_core::model::shasums::Shasums;
 use terrace_core::publish::ProviderPublication;
-use terrace_openpgp::{SigningKey, TooOld};
+use terrace_openpgp::{self as openpgp, TooOld};
 
 use super::documentation::ReleaseDocumentation;
 use crate::archive::{Archive, read_file};
 use crate::commands::connection::{Session, registry_url};
-use crate::commands::documentation::{Extracted, of_provider, read_schema};
+use crate::commands::documentation::{Extracted, of_provider};
 use crate::commands::publish::SourceArguments;
 use crate::commands::publish::documentation::DocumentationArguments;
 use crate::error::Failure;
@@ -29,9 +28,7 @@ use crate::source::dist::{self, Dist, Protocols};
 use crate::source::documentation::{
     DocumentationFiles, has_documentation, provider_files, zip_files,
 };
-use crate::source::repository::ReleaseSource;
 use crate::{clock, parallel};
-use terrace_openpgp as openpgp;
 
 #[derive(Debug, Args)]
 pub(crate) struct ProviderArguments {
@@ -68,21 +65,27 @@ pub(crate) struct ProviderArguments {
 pub(crate) fn publish(arguments: &ProviderArguments, session: Session<'_>) -> Result<(), Failure> {
     let output = session.output;
     // A missing URL or token is reported before the work of checking.
-    let client = match arguments.dry_run {
-        true => None,
-        false => Some(session.connect()?),
-    };
-    let dist = Dist::find(&arguments.dir).map_err(Failure::Refused)?;
+    let client = (!arguments.dry_run).then(|| session.connect());
+    let client = client.transpose()?;
+    let dist = Dist::find(&arguments.dir).map_err(Failure::refused)?;
     let address = ProviderAddress {
         namespace: arguments.namespace.clone(),
         provider_type: dist.provider_type.clone(),
     };
     let source = arguments.source.find(&arguments.dir, output)?;
-    let (request, body) = prepare(&dist, &address, source, &arguments.allow_platform, output)?;
-    let too_old = signature_bytes(&body.signature).ok();
-    let too_old = too_old.and_then(|bytes| openpgp::detached_signature(&bytes).ok());
-    let too_old = too_old.and_then(|signature| TooOld::for_signature(&signature));
-    if let Some(too_old) = &too_old {
+    let checked = check(&dist, &address, &arguments.allow_platform, output);
+    let (mut body, archives) = checked.map_err(Failure::Refused)?;
+    body.source = source.url.map(|url| url.to_string());
+    body.commit = source.commit.map(|commit| commit.to_string());
+    let request = PublishRequest {
+        kind: Kind::Provider,
+        address: address.to_string(),
+        version: dist.version.to_string(),
+        body: json!(body),
+        archives,
+    };
+    let signature = signature_of(&body).ok();
+    if let Some(too_old) = signature.and_then(|it| TooOld::for_signature(&it)) {
         output.warning(&format!("the signature of SHA256SUMS: {too_old}"));
     }
     let documentation = documentation(arguments, (&dist, &address), output)?;
@@ -93,11 +96,7 @@ pub(crate) fn publish(arguments: &ProviderArguments, session: Session<'_>) -> Re
         return Ok(());
     };
     documentation.publish(&request, &client, output, || {
-        let key = check_signature(&client, &address, &body, output)?;
-        if let (None, Some(too_old)) = (&too_old, key.too_old()) {
-            output.warning(&format!("key {}: {too_old}", key.key_id()));
-        }
-        Ok(())
+        check_signature(&client, &address, &body, output)
     })
 }
 
@@ -115,20 +114,15 @@ fn documentation(
             None => found_files(dist),
         };
         let files = files.map_err(Failure::refused)?;
-        let schema = arguments.schema.as_deref();
-        let schema = schema.map(|path| read_schema(path, provider_type));
-        let schema = match schema.transpose() {
-            Ok(schema) => schema,
-            Err(reason) if arguments.documentation.require_docs => {
-                return Err(Failure::refused(reason));
+        let draft = match of_provider(&files, provider_type, arguments.schema.as_deref()) {
+            Err(failure) if !arguments.documentation.choice.require_docs => {
+                let reasons = failure.reasons().join("; ");
+                output.warning(&format!("documentation without a schema: {reasons}"));
+                of_provider(&files, provider_type, None)?
             }
-            Err(reason) => {
-                output.warning(&format!("documentation without a schema: {reason}"));
-                None
-            }
+            draft => draft?,
         };
-        let extracted = Extracted::new(of_provider(&files, provider_type, schema.as_ref()), &files);
-        Ok(Some(extracted).filter(|extracted| !extracted.is_empty()))
+        Ok(Extracted::of(draft, &files))
     })
 }
 
@@ -145,28 +139,6 @@ fn found_files(dist: &Dist) -> Result<DocumentationFiles, String> {
     }
 }
 
-/// Returns a release that passes the core's checks, and its description. The executables of the platforms `allowed` may be
-/// those of others.
-fn prepare(
-    dist: &Dist,
-    address: &ProviderAddress,
-    source: ReleaseSource,
-    allowed: &[Platform],
-    output: &Output,
-) -> Result<(PublishRequest, ProviderBody), Failure> {
-    let (mut body, archives) = check(dist, address, allowed, output).map_err(Failure::Refused)?;
-    body.source = source.url.map(|url| url.to_string());
-    body.commit = source.commit.map(|commit| commit.to_string());
-    let request = PublishRequest {
-        kind: Kind::Provider,
-        address: address.to_string(),
-        version: dist.version.to_string(),
-        body: json!(body),
-        archives,
-    };
-    Ok((request, body))
-}
-
 /// Reads everything in the directory and checks it as the registry does. Fails with every reason at once.
 fn check(
     dist: &Dist,
@@ -180,24 +152,19 @@ fn check(
         "checking {} of {address} {version}",
         plural(count, "package")
     ));
-    let shasums = Shasums::parse(&dist.shasums).ok();
-    let checked = parallel::map(&packages, parallel::few_threads(), |package| {
-        check_package(package, dist, shasums.as_ref(), allowed)
+    let read = parallel::map(&packages, parallel::few_threads(), |package| {
+        check_package(package, dist, allowed)
     });
-    let mut bodies = Vec::new();
-    let mut archives = Vec::new();
-    for Checked {
-        body,
-        archive,
-        reasons: found,
-    } in checked
-    {
-        bodies.extend(body);
-        archives.extend(archive);
+    let (mut bodies, mut archives) = (Vec::new(), Vec::new());
+    for (read, found) in read {
         reasons.extend(found);
+        if let Some((body, archive)) = read {
+            bodies.push(body);
+            archives.push(archive);
+        }
     }
     reasons.extend(dist.incomplete(&packages));
-    let (body, found) = describe(dist, address, bodies, output);
+    let (body, found) = describe(dist, address, bodies, packages.len(), output);
     reasons.extend(found);
     if reasons.is_empty() {
         Ok((body, archives))
@@ -206,11 +173,12 @@ fn check(
     }
 }
 
-/// Returns the description of the release, and the errors in it.
+/// Returns the description of the release, and the errors in it. What is missing is reported already: the core would repeat it.
 fn describe(
     dist: &Dist,
     address: &ProviderAddress,
     packages: Vec<PackageBody>,
+    expected: usize,
     output: &Output,
 ) -> (ProviderBody, Vec<String>) {
     let mut reasons = Vec::new();
@@ -225,7 +193,7 @@ fn describe(
         ));
     }
     let signature = dist.signature();
-    let has_packages = !packages.is_empty();
+    let is_whole = signature.is_ok() && expected > 0 && packages.len() == expected;
     let body = ProviderBody {
         protocols: protocols.versions,
         shasums: dist.shasums.clone(),
@@ -235,33 +203,22 @@ fn describe(
         commit: None,
         manifest_missing: false,
     };
-    let (address, version) = (address.clone(), dist.version.clone());
-    let found = ProviderPublication::parse(address, version, &body).err();
-    // If the signature or all packages are missing, that is already reported; the core's error would repeat it.
-    let is_news = |reason: &String| {
-        (signature.is_ok() || !reason.starts_with("signature"))
-            && (has_packages || !reason.starts_with("packages must"))
-    };
-    reasons.extend(found.into_iter().flatten().filter(is_news));
     reasons.extend(signature.err());
+    if is_whole {
+        let (address, version) = (address.clone(), dist.version.clone());
+        let found = ProviderPublication::parse(address, version, &body).err();
+        reasons.extend(found.unwrap_or_default());
+    }
     (body, reasons)
 }
 
-/// The description of one zip, and the errors in it.
-#[derive(Default)]
-struct Checked {
-    body: Option<PackageBody>,
-    archive: Option<Archive>,
-    reasons: Vec<String>,
-}
-
+/// Returns the description of one zip, if it can be read, and the errors in it.
 fn check_package(
     package: &dist::Package,
     dist: &Dist,
-    shasums: Option<&Shasums>,
     allowed: &[Platform],
-) -> Checked {
-    let filename = &package.filename;
+) -> (Option<(PackageBody, Archive)>, Vec<String>) {
+    let (filename, platform) = (&package.filename, &package.platform);
     let read = match &package.path {
         Some(path) => read_file(path, filename.clone()),
         None => Err(format!(
@@ -269,28 +226,10 @@ fn check_package(
             dist.directory.display()
         )),
     };
-    match read {
-        Ok(archive) => check_contents(archive, package, dist, allowed),
-        Err(reason) => {
-            // A reason is already reported for this package; the rest of its description only has to be
-            // valid.
-            let promised = shasums.and_then(|shasums| shasums.digest_of(filename));
-            Checked {
-                body: promised.map(|promised| package.body(promised, 1, None)),
-                reasons: vec![reason],
-                ..Checked::default()
-            }
-        }
-    }
-}
-
-fn check_contents(
-    archive: Archive,
-    package: &dist::Package,
-    dist: &Dist,
-    allowed: &[Platform],
-) -> Checked {
-    let platform = &package.platform;
+    let archive = match read {
+        Ok(archive) => archive,
+        Err(reason) => return (None, vec![reason]),
+    };
     let mut inspected = archive.inspect_provider(&dist.provider_type, platform);
     // A mirror only warns of these, but this publisher can still correct them.
     inspected.reasons.append(&mut inspected.remarks);
@@ -302,21 +241,18 @@ fn check_contents(
             )),
         }
     }
-    Checked {
-        body: Some(package.body(archive.sha256, archive.size, inspected.h1)),
-        archive: Some(archive),
-        reasons: inspected.reasons,
-    }
+    let body = archive.package_body(platform, inspected.h1);
+    (Some((body, archive)), inspected.reasons)
 }
 
-/// Checks the signature against the namespace's keys, as clients will, before the archives are sent. Returns
-/// the key that made it.
+/// Checks the signature against the namespace's keys, as clients will, before the archives are sent. Warns if older clients
+/// cannot check it.
 fn check_signature(
     client: &Client<'_>,
     address: &ProviderAddress,
     body: &ProviderBody,
     output: &Output,
-) -> Result<SigningKey, Failure> {
+) -> Result<(), Failure> {
     let namespace = &address.namespace;
     let keys = client.signing_keys(namespace)?;
     if keys.is_empty() {
@@ -328,21 +264,25 @@ fn check_signature(
     let refused = |reason: &dyn ToString| {
         Failure::refused(format!("signature of SHA256SUMS: {}", reason.to_string()))
     };
-    let bytes = signature_bytes(&body.signature).map_err(|error| refused(&error))?;
-    let signature = openpgp::detached_signature(&bytes).map_err(|error| refused(&error))?;
+    let signature = signature_of(body).map_err(|reason| refused(&reason))?;
     let signed = body.shasums.as_bytes();
     let verified = openpgp::verify_detached(&keys, signed, &signature, clock::now().0)
         .map_err(|error| refused(&error))?;
     let key = verified.key.key_id();
     output.progress(&format!("the signature is by key {key} of {namespace}"));
-    Ok(verified.key.clone())
+    if TooOld::for_signature(&signature).is_none()
+        && let Some(too_old) = verified.key.too_old()
+    {
+        output.warning(&format!("key {key}: {too_old}"));
+    }
+    Ok(())
 }
 
-/// Returns the bytes of the signature file.
-fn signature_bytes(text: &str) -> Result<Vec<u8>, base64::DecodeError> {
-    if text.trim_start().starts_with("-----BEGIN") {
-        Ok(text.as_bytes().to_vec())
-    } else {
-        STANDARD.decode(text)
-    }
+/// Returns the packet of the signature.
+fn signature_of(body: &ProviderBody) -> Result<Vec<u8>, String> {
+    let bytes = match body.signature.trim_start().starts_with("-----BEGIN") {
+        true => body.signature.clone().into_bytes(),
+        false => (STANDARD.decode(&body.signature)).map_err(|error| error.to_string())?,
+    };
+    openpgp::detached_signature(&bytes).map_err(|error| error.to_string())
 }

@@ -1,31 +1,23 @@
 //! `terrace release show`.
 
-use serde_json::{Value, json};
-use terrace_core::api::details::{PackageDetails, StatusView, VersionSummary};
-use terrace_core::model::status::{ReleaseState, ReleaseStatus, StatusDocument};
+use serde_json::json;
+use terrace_core::api::details::VersionSummary;
+use terrace_core::model::status::StatusDocument;
 
 use super::with_hint;
-use crate::args::{PackageSpec, RegistryArguments};
-use crate::commands::connection::connect;
+use crate::args::PackageSpec;
+use crate::commands::connection::Session;
 use crate::error::Failure;
-use crate::output::{Column, Output, Screen, Table, shown, with_times};
+use crate::output::{Column, Screen, Table, shown, with_times};
 
 /// Shows the versions of a package with the status that clients see, and who set it.
-pub(super) fn run(
-    spec: &PackageSpec,
-    registry: &RegistryArguments,
-    output: &Output,
-) -> Result<(), Failure> {
-    let client = connect(registry, output)?;
+pub(super) fn run(spec: &PackageSpec, session: Session<'_>) -> Result<(), Failure> {
+    let client = session.connect()?;
     let spec = spec.at(&client.host())?;
     let set = client.statuses(&spec.package)?;
     let details = client.package(&spec.package);
-    let mut details = details
-        .map_err(|failure| match failure {
-            Failure::Missing(message) => Failure::Missing(with_hint(message, &spec.package)),
-            failure => failure,
-        })?
-        .value;
+    let details = details.map_err(|failure| with_hint(failure, &spec.package));
+    let mut details = details?.value;
     if let Some(version) = &spec.version {
         details.versions.retain(|line| line.version == *version);
         if details.versions.is_empty() {
@@ -34,65 +26,46 @@ pub(super) fn run(
             return Err(Failure::Missing(message));
         }
     }
-    for pending in pending(&set, &details) {
-        output.warning(&pending);
-    }
-    output.report(
-        screen(&spec, &set, &details),
-        &document(&spec, &set, &details),
-    );
-    Ok(())
-}
-
-fn screen(spec: &PackageSpec, set: &StatusDocument, details: &PackageDetails) -> Screen {
     let mut screen = Screen::new();
     screen.title(&spec.package.address());
     let package = set.package.as_ref();
-    let status = package.map(|it| {
+    let package = package.map(|it| {
         format!(
             "{}: {} (set by {} at {})",
             it.state, it.reason, it.by, it.at
         )
     });
-    screen.fields(&[("package", shown(status))]);
-    let mut table = Table::new([
-        Column::whole("VERSION"),
-        Column::status("STATUS"),
-        Column::left_out(1, "SINCE"),
-        Column::left_out(2, "SET BY"),
-        Column::wrapped("REASON"),
-    ]);
-    for line in &details.versions {
+    screen.fields(&[("package", shown(package))]);
+    let mut versions = Vec::new();
+    let rows = details.versions.iter().map(|line| {
         let status = line.status.as_ref();
-        table.row([
-            line.version.to_string(),
-            state(line),
-            shown(status.map(|status| &status.at)),
-            shown(setter(set, line)),
-            shown(status.map(|status| &status.reason)),
-        ]);
-    }
-    screen.table(&table);
-    screen
-}
-
-fn document(spec: &PackageSpec, set: &StatusDocument, details: &PackageDetails) -> Value {
-    let version = |line: &VersionSummary| {
-        let status = line.status.as_ref();
-        json!({
-            "version": line.version,
-            "state": state(line),
-            "reason": status.map(|status| &status.reason),
-            "at": status.map(|status| &status.at),
-            "by": setter(set, line),
-        })
-    };
-    json!({
+        let at = status.map(|status| &status.at);
+        let reason = status.map(|status| &status.reason);
+        let (state, by) = (state(line), setter(&set, line));
+        versions.push(json!({
+            "version": line.version, "state": state, "reason": reason, "at": at, "by": by,
+        }));
+        let version = line.version.to_string();
+        [version, state, shown(at), shown(by), shown(reason)]
+    });
+    screen.table(&Table::of(
+        [
+            Column::whole("VERSION"),
+            Column::status("STATUS"),
+            Column::left_out(1, "SINCE"),
+            Column::left_out(2, "SET BY"),
+            Column::wrapped("REASON"),
+        ],
+        rows,
+    ));
+    let document = json!({
         "status": "ok",
         "address": spec.package.address(),
-        "versions": details.versions.iter().map(version).collect::<Vec<_>>(),
-        "statuses": with_times(set),
-    })
+        "versions": versions,
+        "statuses": with_times(&set),
+    });
+    session.output.report(screen, &document);
+    Ok(())
 }
 
 fn state(line: &VersionSummary) -> String {
@@ -100,31 +73,10 @@ fn state(line: &VersionSummary) -> String {
     status.map_or_else(|| "active".to_owned(), |status| status.state.to_string())
 }
 
-/// Returns the caller who set the status of a version; `None` if it follows from that of its signing key.
+/// Returns the caller who set the status of a version; `None` if it follows from that of its signing key, or is not seen yet.
 fn setter<'s>(set: &'s StatusDocument, line: &VersionSummary) -> Option<&'s str> {
     let status = set.versions.get(&line.version.to_string())?;
-    is_same(status, line.status.as_ref()?).then_some(status.by.as_str())
-}
-
-fn is_same(set: &ReleaseStatus, seen: &StatusView) -> bool {
-    set.state == seen.state && set.reason == seen.reason
-}
-
-/// Returns a line for each version with a status that clients do not see yet. A version with a revoked signing key is
-/// revoked, whatever its own status is.
-fn pending(set: &StatusDocument, details: &PackageDetails) -> Vec<String> {
-    let lines = details.versions.iter().filter_map(|line| {
-        let status = set.versions.get(&line.version.to_string())?;
-        let seen = line.status.as_ref();
-        let is_seen =
-            seen.is_some_and(|seen| seen.state >= ReleaseState::Revoked || is_same(status, seen));
-        let state = status.state;
-        (!is_seen).then(|| {
-            format!(
-                "{} was set to {state}, which clients see within five minutes",
-                line.version
-            )
-        })
-    });
-    lines.collect()
+    let seen = line.status.as_ref()?;
+    let is_same = status.state == seen.state && status.reason == seen.reason;
+    is_same.then_some(status.by.as_str())
 }

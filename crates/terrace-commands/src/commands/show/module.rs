@@ -58,78 +58,68 @@ fn named(name: &str, only: OnlyIn) -> String {
     only.map_or_else(|| name.to_owned(), |client| format!("{name} ({client})"))
 }
 
-/// Returns the inputs, the required ones first.
+/// Returns the inputs, the required ones first: a call does not work without them.
 pub(super) fn inputs(root: &ModulePart) -> Table {
-    let mut table = Table::new([
+    let columns = [
         Column::whole("NAME"),
         Column::cut("TYPE"),
         Column::cut("DEFAULT"),
         Column::wrapped("DESCRIPTION"),
-    ]);
-    // Required inputs first: a call does not work without them.
+    ];
     let mut inputs = both(root, |it| &it.inputs);
     inputs.sort_by_key(|(input, _)| input.default.is_some());
-    for (input, only) in inputs {
-        let default = input.default.clone();
+    let rows = inputs.into_iter().map(|(input, only)| {
         let description = shown(input.description.as_ref());
-        let description = match &input.deprecated {
-            Some(reason) => format!("deprecated: {reason} {description}"),
-            None => description,
-        };
-        table.row([
+        let default = input.default.clone();
+        [
             named(&input.name, only),
             input.constraint.clone().unwrap_or_else(|| "any".to_owned()),
             default.unwrap_or_else(|| "(required)".to_owned()),
-            description,
-        ]);
-    }
-    table
+            match &input.deprecated {
+                Some(reason) => format!("deprecated: {reason} {description}"),
+                None => description,
+            },
+        ]
+    });
+    Table::of(columns, rows)
 }
 
 fn outputs(root: &ModulePart) -> Table {
-    let mut table = Table::new([Column::whole("NAME"), Column::wrapped("DESCRIPTION")]);
-    for (output, only) in both(root, |it| &it.outputs) {
-        table.row([
-            named(&output.name, only),
-            shown(output.description.as_ref()),
-        ]);
-    }
-    table
+    let columns = [Column::whole("NAME"), Column::wrapped("DESCRIPTION")];
+    let outputs = both(root, |it| &it.outputs).into_iter();
+    let rows = outputs.map(|(it, only)| [named(&it.name, only), shown(it.description.as_ref())]);
+    Table::of(columns, rows)
 }
 
 fn providers(root: &ModulePart) -> Table {
-    let mut table = Table::new([
+    let columns = [
         Column::whole("NAME"),
         Column::whole("SOURCE"),
         Column::cut("VERSIONS"),
-    ]);
-    for (it, only) in both(root, |it| &it.providers) {
-        let name = named(&it.name, only);
-        table.row([name, shown(it.source.as_ref()), it.versions.join(", ")]);
-    }
-    table
+    ];
+    let providers = both(root, |it| &it.providers).into_iter();
+    let rows = providers.map(|(it, only)| {
+        let source = shown(it.source.as_ref());
+        [named(&it.name, only), source, it.versions.join(", ")]
+    });
+    Table::of(columns, rows)
 }
 
 fn resources(root: &ModulePart) -> Table {
-    let mut table = Table::new([
+    let columns = [
         Column::whole("TYPE"),
         Column::cut("NAME"),
         Column::left_out(1, "MODE"),
-    ]);
-    for (resource, only) in both(root, |it| &it.resources) {
-        table.row([
-            resource.resource_type.clone(),
-            named(&resource.name, only),
-            resource.mode.block().to_owned(),
-        ]);
-    }
-    table
+    ];
+    let resources = both(root, |it| &it.resources).into_iter();
+    let rows = resources.map(|(it, only)| {
+        let mode = it.mode.block().to_owned();
+        [it.resource_type.clone(), named(&it.name, only), mode]
+    });
+    Table::of(columns, rows)
 }
 
 fn names(parts: &[NamedPartView]) -> Table {
-    let mut table = Table::new([Column::whole("NAME")]);
-    for part in parts {
-        table.row([part.name.to_string()]);
-    }
-    table
+    let names = parts.iter().map(|part| [part.name.to_string()]);
+    Table::of([Column::whole("NAME")], names)
 }

@@ -2,7 +2,7 @@
 
 use terrace_core::api::details::{DocumentView, PlatformView};
 
-use crate::output::{Column, Screen, Table, bytes, shown};
+use crate::output::{Column, Screen, Table, bytes, few, shown};
 
 /// The number of names of a kind that are shown. Some providers have more than a thousand.
 const NAMES: usize = 40;
@@ -12,20 +12,17 @@ pub(super) fn add_platforms(platforms: &[PlatformView], screen: &mut Screen) {
     if platforms.is_empty() {
         return;
     }
-    let mut table = Table::new([
+    let columns = [
         Column::whole("PLATFORM"),
         Column::left_out(1, "SIZE"),
         Column::cut("SHA256"),
-    ]);
-    for it in platforms {
-        table.row([
-            format!("{}_{}", it.os, it.arch),
-            shown(it.size.map(bytes)),
-            it.sha256.to_string(),
-        ]);
-    }
+    ];
+    let rows = platforms.iter().map(|it| {
+        let platform = format!("{}_{}", it.os, it.arch);
+        [platform, shown(it.size.map(bytes)), it.sha256.to_string()]
+    });
     screen.title("Platforms");
-    screen.table(&table);
+    screen.table(&Table::of(columns, rows));
 }
 
 /// Adds the names of the documents, by kind.
@@ -34,20 +31,12 @@ pub(super) fn add_documents(documents: &[DocumentView], screen: &mut Screen) {
     let kinds = documents.chunk_by(|one, next| one.kind == next.kind);
     let fields = kinds.filter_map(|documents| {
         let kind = &documents.first()?.kind;
-        let names: Vec<&str> = documents.iter().map(|it| it.name.as_str()).collect();
-        Some((kind.as_str(), listed(&names)))
+        let names = documents.iter().map(|it| it.name.as_str());
+        Some((kind.as_str(), few(NAMES, names)))
     });
     let fields: Vec<(&str, String)> = fields.collect();
     if !fields.is_empty() {
         screen.title("Documentation");
         screen.fields(&fields);
-    }
-}
-
-fn listed(names: &[&str]) -> String {
-    let first = names.iter().take(NAMES).copied().collect::<Vec<_>>();
-    match names.len().saturating_sub(NAMES) {
-        0 => first.join(", "),
-        more => format!("{} and {more} more", first.join(", ")),
     }
 }

@@ -9,8 +9,9 @@ use terrace_core::model::version::Version;
 use terrace_web::snippets::{Shown, constraint};
 
 use super::{date, joined, module};
+use crate::commands::documentation::provider_type;
 use crate::error::Failure;
-use crate::output::{Screen, plural, shown};
+use crate::output::{Screen, few, plural, shown};
 use crate::registry::client::Client;
 
 /// The number of versions in a summary.
@@ -80,10 +81,8 @@ fn to_paste(host: &str, package: &Package, latest: &Version) -> String {
         Some(_) => address,
         None => format!("{host}/{address}"),
     };
-    let name = match package {
-        Package::Module(_) => return lines(&source),
-        Package::Provider(address) => &address.provider_type,
-        Package::Mirrored(address) => &address.provider.provider_type,
+    let Some(name) = provider_type(package) else {
+        return lines(&source);
     };
     let lines = lines(&source).replace('\n', "\n  ");
     format!("{name} = {{\n  {lines}\n}}")
@@ -148,7 +147,7 @@ fn of_provider(
 
 /// Returns the newest versions, each with its date and state.
 fn versions(versions: &[VersionSummary]) -> String {
-    let newest = versions.iter().take(VERSIONS).map(|it| {
+    let versions = versions.iter().map(|it| {
         let state = it.status.as_ref().map(|status| status.state.to_string());
         let date = it.published_at.as_deref().map(|at| date(at).to_owned());
         let notes: Vec<String> = date.into_iter().chain(state).collect();
@@ -157,9 +156,5 @@ fn versions(versions: &[VersionSummary]) -> String {
             false => format!("{} ({})", it.version, notes.join(", ")),
         }
     });
-    let newest = joined(&newest.collect::<Vec<_>>());
-    match versions.len().saturating_sub(VERSIONS) {
-        0 => newest,
-        more => format!("{newest} and {more} more (--versions)"),
-    }
+    few(VERSIONS, versions)
 }

@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use terrace_base::untrusted::quoted;
-use terrace_metadata::{ModuleSource, SourceFile, module_sources};
+use terrace_metadata::{SourceFile, module_sources};
 
 use super::tree::Tree;
 use crate::archive::pack::{Extent, below, joined};
-use crate::source::local_paths::{Place, directory_of, highest, is_offered, local};
+use crate::source::local_paths::{Place, directory_of, highest, is_offered, local, named};
 
 /// Maximum number of directories that are read for one module.
 const MOST_DIRECTORIES: usize = 10_000;
@@ -28,7 +28,7 @@ pub(crate) struct PackagePlace {
 ///
 /// # Errors
 /// A call leads out of the tree or to a directory without a module, or a file cannot be read.
-pub(crate) fn package(tree: &impl Tree, module: &str) -> Result<PackagePlace, String> {
+pub(crate) fn package(tree: &dyn Tree, module: &str) -> Result<PackagePlace, String> {
     let mut open = offered(tree, module)?;
     let mut reached = BTreeSet::new();
     let mut top = module.to_owned();
@@ -64,7 +64,7 @@ pub(crate) fn package(tree: &impl Tree, module: &str) -> Result<PackagePlace, St
                     }
                     open.push(place);
                 }
-                Some(Place::Outside(_)) => {
+                Some(Place::Outside) => {
                     return Err(format!(
                         "{} leads out of the repository, so no package can contain it",
                         named(&call)
@@ -85,15 +85,8 @@ pub(crate) fn package(tree: &impl Tree, module: &str) -> Result<PackagePlace, St
     })
 }
 
-/// Returns a call in a message.
-fn named(call: &ModuleSource) -> String {
-    let line = call.line.map(|line| format!(":{line}"));
-    let line = line.unwrap_or_default();
-    format!("{}{line}: the source {}", call.file, quoted(&call.source))
-}
-
 /// Returns a module's directory, and those of the submodules that it offers.
-fn offered(tree: &impl Tree, module: &str) -> Result<Vec<String>, String> {
+fn offered(tree: &dyn Tree, module: &str) -> Result<Vec<String>, String> {
     let mut found = vec![module.to_owned()];
     let mut next = 0;
     while let Some(directory) = found.get(next).cloned() {
@@ -165,64 +158,43 @@ mod tests {
 
     #[test]
     fn the_package_holds_the_modules_that_are_called_and_no_other() {
-        let place = |parts: [&str; 3]| Ok(parts.map(str::to_owned));
-        let inside = [
-            ("modules/a/main.tf", "./inner"),
-            ("modules/a/inner/main.tf", "../other"),
-        ];
-        assert_eq!(
-            package_of(&inside, "modules/a"),
-            place(["modules/a", "", ""])
-        );
         let sibling = [
             ("modules/a/main.tf", "../b"),
-            ("modules/b/main.tf", "acme/c/aws"),
+            ("modules/b/main.tf", ""),
             ("modules/other/main.tf", "../b"),
         ];
-        assert_eq!(
-            package_of(&sibling, "modules/a"),
-            place(["modules", "a", "a b"])
-        );
-        assert_eq!(
-            package_of(&sibling, "modules/b"),
-            place(["modules/b", "", ""])
-        );
         let chain = [
             ("modules/a/main.tf", "../b"),
             ("modules/b/main.tf", "../../shared/c"),
             ("shared/c/main.tf", "./d"),
             ("shared/other/main.tf", ""),
         ];
-        let parts = "modules/a modules/b shared/c";
-        assert_eq!(
-            package_of(&chain, "modules/a"),
-            place(["", "modules/a", parts])
-        );
         let circle = [("a/main.tf", "../b"), ("b/main.tf", "../a")];
-        assert_eq!(package_of(&circle, "a"), place(["", "a", "a b"]));
-        let parent = [("a/b/main.tf", "../"), ("a/main.tf", "acme/c/aws")];
-        assert_eq!(package_of(&parent, "a/b"), place(["a", "b", ""]));
-        let example = [
-            ("m/a/main.tf", "./x"),
-            ("m/a/examples/e/main.tf", "../../../b"),
-        ];
-        assert_eq!(package_of(&example, "m/a"), place(["m/a", "", ""]));
-        let recipe = [
-            ("m/a/main.tf", "acme/c/aws"),
-            ("m/a/recipe-ha/main.tf", "../../b"),
-        ];
-        assert_eq!(package_of(&recipe, "m/a"), place(["m/a", "", ""]));
+        let parent = [("a/b/main.tf", "../"), ("a/main.tf", "")];
+        let example = [("a/main.tf", "./x"), ("a/examples/e/main.tf", "../../../b")];
         let submodule = [
-            ("m/a/main.tf", "acme/c/aws"),
-            ("m/a/modules/x/y/main.tf", "../../../../b"),
-            ("m/b/main.tf", "acme/c/aws"),
+            ("a/main.tf", ""),
+            ("a/modules/x/y/main.tf", "../../../../b"),
+            ("b/main.tf", ""),
         ];
-        assert_eq!(package_of(&submodule, "m/a"), place(["m", "a", "a b"]));
-        let through_the_top = [("m/a/main.tf", "../../m/b"), ("m/b/main.tf", "acme/c/aws")];
-        assert_eq!(
-            package_of(&through_the_top, "m/a"),
-            place(["", "m/a", "m/a m/b"])
-        );
+        let through_the_top = [("m/a/main.tf", "../../m/b"), ("m/b/main.tf", "")];
+        for (files, module, place) in [
+            (&sibling[..], "modules/a", ["modules", "a", "a b"]),
+            (&sibling, "modules/b", ["modules/b", "", ""]),
+            (
+                &chain,
+                "modules/a",
+                ["", "modules/a", "modules/a modules/b shared/c"],
+            ),
+            (&circle, "a", ["", "a", "a b"]),
+            (&parent, "a/b", ["a", "b", ""]),
+            (&example, "a", ["a", "", ""]),
+            (&submodule, "a", ["", "a", "a b"]),
+            (&through_the_top, "m/a", ["", "m/a", "m/a m/b"]),
+        ] {
+            let place = Ok(place.map(str::to_owned));
+            assert_eq!(package_of(files, module), place, "{files:?}");
+        }
     }
 
     #[test]

@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use serde::Deserialize;
 use terrace_base::digest::Sha256;
 use terrace_core::model::protocol_version::ProtocolVersion;
-use terrace_core::model::shasums::Shasums;
 
 use super::Dist;
 
@@ -49,13 +48,9 @@ impl Dist {
     /// Returns the plugin protocols from the manifest in the directory, or else from the one next to it that
     /// GoReleaser used.
     pub(crate) fn protocols(&self) -> Result<Protocols, String> {
-        let shasums = Shasums::parse(&self.shasums).ok();
-        let promised = shasums.and_then(|shasums| {
-            let names = [self.manifest_name(), SOURCE_NAME.to_owned()];
-            names
-                .into_iter()
-                .find_map(|name| Some((shasums.digest_of(&name)?, name)))
-        });
+        let names = [self.manifest_name(), SOURCE_NAME.to_owned()];
+        let mut promised = names.into_iter();
+        let promised = promised.find_map(|name| Some((self.promised(&name)?, name)));
         let Some(path) = self.manifest_path() else {
             return match promised {
                 None => Ok(Protocols::default()),
@@ -96,9 +91,8 @@ impl Dist {
     }
 
     fn manifest_path(&self) -> Option<PathBuf> {
-        let name = self.manifest_name();
-        if self.names.contains(&name) {
-            return Some(self.directory.join(name));
+        if let Some(path) = self.path_of(&self.manifest_name()) {
+            return Some(path);
         }
         // `dist` itself may be a relative path without a parent.
         let directory = fs::canonicalize(&self.directory).ok()?;

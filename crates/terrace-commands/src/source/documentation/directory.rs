@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use ignore::{DirEntry, WalkBuilder};
 use terrace_core::documentation::DocumentationKind;
 
-use super::{DocumentationFiles, MOST_FILES};
+use super::DocumentationFiles;
+use crate::archive::pack::joined;
 
 /// The directories of both layouts, below that of the repository.
 const LAYOUTS: [&str; 2] = ["website/docs", "docs"];
@@ -110,48 +111,29 @@ fn file_name(path: &Path) -> String {
 
 const OUTSIDE: &str = "the link leads outside of the directory; replace it by its target";
 
+/// Reads the files of the directory `root`, which is in the directory `top`.
 fn read(root: &Path, top: &Path, prefix: &str, files: &mut DocumentationFiles) {
     let walk = WalkBuilder::new(root)
         .standard_filters(false)
         .hidden(true)
         .sort_by_file_name(Ord::cmp)
         .build();
-    for (count, entry) in walk.skip(1).enumerate() {
-        if count >= MOST_FILES {
-            return files.leave_out(
-                prefix,
-                &format!("the files after the first {MOST_FILES}; remove those that are no pages"),
-            );
+    for entry in walk.skip(1) {
+        let entry = match entry {
+            Ok(entry) => entry,
+            Err(error) => {
+                files.leave_out(prefix, &error);
+                continue;
+            }
+        };
+        let below = entry.path().strip_prefix(root).unwrap_or(entry.path());
+        let below = below.to_string_lossy().replace('\\', "/");
+        let path = joined(prefix, &below);
+        match target(&entry, top) {
+            Ok(Some(file)) => files.add(&path, file),
+            Ok(None) => {}
+            Err(reason) => files.leave_out(&path, &reason),
         }
-        match entry {
-            Ok(entry) => add(&entry, (root, top), prefix, files),
-            Err(error) => files.leave_out(prefix, &error),
-        }
-    }
-}
-
-/// Adds an entry of the directory `root`, which is in the directory `top`.
-fn add(
-    entry: &DirEntry,
-    (root, top): (&Path, &Path),
-    prefix: &str,
-    files: &mut DocumentationFiles,
-) {
-    let below = entry.path().strip_prefix(root).unwrap_or(entry.path());
-    let parts = below.iter().map(|part| part.to_string_lossy());
-    let parts = prefix
-        .split('/')
-        .filter(|it| !it.is_empty())
-        .map(Into::into)
-        .chain(parts);
-    let path = parts.collect::<Vec<_>>().join("/");
-    if below.to_str().is_none() {
-        return files.leave_out(&path, &"its name is not UTF-8");
-    }
-    match target(entry, top) {
-        Ok(Some(file)) => files.add(&path, file),
-        Ok(None) => {}
-        Err(reason) => files.leave_out(&path, &reason),
     }
 }
 
@@ -163,15 +145,11 @@ fn target(entry: &DirEntry, top: &Path) -> Result<Option<File>, String> {
         return Err(OUTSIDE.to_owned());
     }
     let metadata = fs::metadata(&real).map_err(text)?;
-    if metadata.is_dir() {
-        let is_link = entry.path_is_symlink();
-        return match is_link {
-            true => Err("it is a link to a directory; replace it by its target".to_owned()),
-            false => Ok(None),
-        };
+    match metadata.is_file() {
+        true => File::open(real).map(Some).map_err(text),
+        false if metadata.is_dir() && !entry.path_is_symlink() => Ok(None),
+        false => {
+            Err("it is neither a file nor a directory; replace a link by its target".to_owned())
+        }
     }
-    if !metadata.is_file() {
-        return Err("it is neither a file nor a directory".to_owned());
-    }
-    File::open(real).map(Some).map_err(text)
 }

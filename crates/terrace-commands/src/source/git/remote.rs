@@ -9,9 +9,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use tempfile::TempDir;
-
-use super::{Repository, run};
+use super::{Repository, run, temporary};
 use crate::output::{Output, bytes};
 
 /// The most bytes of a repository that are fetched: half of those that the files of a package may have, because git compresses
@@ -136,28 +134,21 @@ impl Remote {
         };
         let name = commit.name.as_ref().unwrap_or(&commit.id);
         let alone = format!("+{name}:{FETCHED}");
-        let fetch = |what: &[&str]| self.fetch_into(&repository, what).map_err(failed);
+        let fetch = |what: &[&str]| {
+            let mut git = self.git();
+            git.arg("-C").arg(&repository.directory);
+            git.args(["fetch", "--quiet", "--no-tags", "--no-recurse-submodules"]);
+            git.args(what);
+            self.run_within(git, &repository.directory).map_err(failed)
+        };
         if let Err(reason) = fetch(&["--depth=1", "--", &self.url, &alone])? {
             output.detail(&failed(reason));
             let branches = "+refs/heads/*:refs/heads/*";
             let all = ["--", &self.url, branches, "+refs/tags/*:refs/tags/*"];
             fetch(&all)?.map_err(failed)?;
         }
-        let id_of = |revision: &str| {
-            let revision = format!("{revision}^{{commit}}");
-            let mut git = repository.git();
-            let found = run(git.args([
-                "rev-parse",
-                "--verify",
-                "--quiet",
-                "--end-of-options",
-                &revision,
-            ]));
-            found
-                .ok()
-                .map(|it| String::from_utf8_lossy(&it.stdout).trim().to_owned())
-        };
-        let named = id_of(FETCHED).or_else(|| id_of(name));
+        let named = repository.commit(FETCHED);
+        let named = named.or_else(|| repository.commit(name));
         match named {
             Some(id) if id == commit.id => Ok(repository),
             Some(id) => Err(failed(format!(
@@ -166,23 +157,6 @@ impl Remote {
             ))),
             None => Err(failed(format!("it has no commit {}", commit.id))),
         }
-    }
-
-    /// Fetches into a repository. Returns the failure of git.
-    ///
-    /// # Errors
-    /// There are too many bytes, it takes too long, or git is missing.
-    fn fetch_into(
-        &self,
-        repository: &Repository,
-        what: &[&str],
-    ) -> Result<Result<String, String>, String> {
-        let place = &repository.directory;
-        let mut git = self.git();
-        git.arg("-C").arg(place);
-        git.args(["fetch", "--quiet", "--no-tags", "--no-recurse-submodules"]);
-        git.args(what);
-        self.run_within(git, place)
     }
 
     /// Runs git, which writes into a directory. Returns its answer or its failure.
@@ -255,10 +229,6 @@ impl Remote {
         }
         git
     }
-}
-
-fn temporary() -> Result<TempDir, String> {
-    tempfile::tempdir().map_err(|error| format!("{}: {error}", std::env::temp_dir().display()))
 }
 
 /// Returns the number of bytes of the files in a directory and below it.

@@ -1,20 +1,25 @@
 //! The documentation in a directory, as the registry would show it.
 
 use terrace_base::digest;
-use terrace_core::documentation::{DocumentPath, DocumentText};
+use terrace_core::documentation::{self, DocumentPath, DocumentText};
 use terrace_core::index::about::AboutDocumentation;
 use terrace_core::model::package::Package;
 use terrace_core::model::version::Version;
 use terrace_core::read::VersionView;
 use terrace_metadata::{Archive, OpenArchive};
 
-use super::address;
+use crate::args::PackageSpec;
 use crate::clock;
+use crate::commands::docs::DocsSubject;
 use crate::commands::docs::preview::DocsPreviewArguments;
 use crate::commands::documentation::Extracted;
 use crate::error::Failure;
+use crate::output::shown;
 use crate::source::documentation::DocumentationFiles;
 use sha2::{Digest as _, Sha256};
+
+/// The version in place of the one that will be published.
+const VERSION: &str = "0.0.0";
 
 /// The documentation in a directory.
 pub(super) struct Contents {
@@ -69,12 +74,13 @@ impl Contents {
             problems.push("there is no documentation in the directory".to_owned());
         }
         let archive = extracted.into_archive();
-        let package = address::package(arguments, &archive.head.contents)?;
+        let package = package(arguments, &archive.head.contents)?;
         // The registry makes the same checks.
         if let Err(error) = OpenArchive::parse(&archive.bytes, &package) {
             problems.push(error.to_string());
         }
-        let version = address::version()?;
+        let version = VERSION.parse::<Version>();
+        let version = version.map_err(|error| Failure::Unexpected(error.to_string()))?;
         Ok(Self {
             view: VersionView::preview(&package, &version, about(&archive)),
             package,
@@ -101,6 +107,44 @@ impl Contents {
             }
         }
     }
+}
+
+/// Returns the address that the user gave, or one with the name of the directory.
+///
+/// # Errors
+/// The user gave the address of another kind of package.
+fn package(
+    arguments: &DocsPreviewArguments,
+    contents: &documentation::Contents,
+) -> Result<Package, Failure> {
+    let DocsSubject { dir, .. } = &arguments.subject;
+    let is_module = matches!(contents, documentation::Contents::Module(_));
+    if let Some(PackageSpec { package, .. }) = &arguments.address {
+        return match is_module == matches!(package, Package::Module(_)) {
+            true => Ok(package.clone()),
+            false => Err(Failure::Usage(format!(
+                "{} is the address of another kind of package than that in {}; give another directory or --address",
+                package.address(),
+                dir.display()
+            ))),
+        };
+    }
+    let path = std::fs::canonicalize(dir).unwrap_or_default();
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let known = arguments.subject.known_type();
+    let addresses = match is_module {
+        true => [
+            format!("example/{name}/system"),
+            "example/module/system".to_owned(),
+        ],
+        false => [
+            format!("example/{}", shown(known)),
+            "example/provider".to_owned(),
+        ],
+    };
+    let mut packages = addresses.iter().filter_map(|it| Package::parse_address(it));
+    let package = packages.next();
+    package.ok_or_else(|| Failure::Unexpected("the package has no address".to_owned()))
 }
 
 fn about(archive: &Archive) -> AboutDocumentation {

@@ -103,7 +103,6 @@ fn read_directory(path: &Path, hosts: &DefaultHosts) -> Vec<Source> {
     let is_locked = !locks.is_empty();
     let read = |lock: PathBuf| (lock.clone(), read_file(&lock, hosts));
     let mut sources: Vec<Source> = locks.into_iter().map(read).collect();
-    let mut has_configuration = false;
     for directory in directories {
         match modules_of(&directory, &hosts.modules) {
             Ok(found) if found.is_empty() => {}
@@ -113,10 +112,6 @@ fn read_directory(path: &Path, hosts: &DefaultHosts) -> Vec<Source> {
             continue;
         }
         let files = configuration_files(&directory).unwrap_or_default();
-        if files.is_empty() {
-            continue;
-        }
-        has_configuration = true;
         // A module need not require a provider.
         match read_configuration(&files, hosts) {
             Ok((found, _)) if found.is_empty() => {}
@@ -124,13 +119,10 @@ fn read_directory(path: &Path, hosts: &DefaultHosts) -> Vec<Source> {
         }
     }
     if sources.is_empty() {
-        let reason = match has_configuration {
-            true => NOTHING.to_owned(),
-            false => format!(
-                "it contains no {LOCK}, and contains no file that ends in any of {}",
-                CONFIGURATION_ENDINGS.join(", ")
-            ),
-        };
+        let reason = format!(
+            "it contains no {LOCK}, and no file that ends in any of {} and requires a provider or calls a module of a registry",
+            CONFIGURATION_ENDINGS.join(", ")
+        );
         sources.push((path.to_owned(), Err(refused(reason))));
     }
     sources
@@ -226,7 +218,7 @@ pub(super) fn modules_of(directory: &Path, default_host: &Hostname) -> Result<Se
             found.modules.push(ModuleSelection {
                 address,
                 versions: VersionSelection::All(Constraints::exactly(&version)),
-                is_installed: true,
+                installed: Some(version),
             });
         }
     }

@@ -74,7 +74,7 @@ pub(super) fn of_calls(calls: &[ModuleSource], default_host: &Hostname) -> Selec
                 found.modules.push(ModuleSelection {
                     address,
                     versions: VersionSelection::Newest(constraints),
-                    is_installed: false,
+                    installed: None,
                 });
                 continue;
             }

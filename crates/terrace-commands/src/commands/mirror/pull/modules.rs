@@ -65,12 +65,9 @@ impl Modules {
         selections: &[ModuleSelection],
     ) -> Self {
         let mut installed: BTreeMap<ModuleAddress, Vec<Version>> = BTreeMap::new();
-        for selection in selections.iter().filter(|it| it.is_installed) {
-            // Its constraint admits one version.
-            let version = selection.versions.constraints().map(ToString::to_string);
-            let version = version.and_then(|text| text.parse().ok());
+        for selection in selections {
             let versions = installed.entry(selection.address.clone()).or_default();
-            versions.extend(version);
+            versions.extend(selection.installed.clone());
         }
         Self {
             default_host,
@@ -121,7 +118,7 @@ impl Mirror<'_> {
             };
             match checked {
                 Ok(()) => {
-                    let is_needed = !is_all || selection.is_installed;
+                    let is_needed = !is_all || selection.installed.is_some();
                     self.mirror_module(address, &version, is_needed);
                 }
                 Err(outcome) => self.note(address.to_string(), Some(version.to_string()), outcome),

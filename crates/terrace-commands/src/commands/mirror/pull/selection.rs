@@ -7,6 +7,7 @@ use terrace_core::model::address::{MirroredAddress, ModuleAddress};
 use terrace_core::model::name::Hostname;
 use terrace_core::model::package_hash::PackageHash;
 use terrace_core::model::platform::Platform;
+use terrace_core::model::version::Version;
 use terrace_core::upstream::origin::Constraints;
 
 use crate::commands::report::Skipped;
@@ -26,8 +27,8 @@ pub(crate) struct ProviderSelection {
 pub(crate) struct ModuleSelection {
     pub(crate) address: ModuleAddress,
     pub(crate) versions: VersionSelection,
-    /// Whether `init` installed this version, so that it decides for the calls that admit it.
-    pub(crate) is_installed: bool,
+    /// The version that `init` installed, which decides for the calls that admit it.
+    pub(crate) installed: Option<Version>,
 }
 
 /// The hashes of one version in a lock file. A client accepts a package that has any of them.

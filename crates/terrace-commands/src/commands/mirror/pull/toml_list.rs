@@ -80,7 +80,7 @@ pub(crate) fn read(text: &str, default_host: &Hostname) -> Result<Selections, St
         found.modules.push(ModuleSelection {
             address,
             versions,
-            is_installed: false,
+            installed: None,
         });
     }
     if found.is_empty() {

@@ -1,33 +1,60 @@
 //! The modules and versions of a collection, before anything is packed.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use terrace_core::model::address::ModuleAddress;
+use terrace_core::model::source_url::SourceUrl;
 use terrace_core::model::version::Version;
 
-use super::address::{Named, is_selected, listed};
-use super::planned::{Origin, Plan, PlannedModule, PlannedVersion};
-use super::report::Row;
-use crate::commands::publish::SourceArguments;
+use super::SHOWN_NAMES;
+use super::address::{address, is_selected, shown};
+use super::report::{refused, version_of};
 use crate::commands::publish::modules::CollectionArguments;
+use crate::commands::report::VersionReport;
 use crate::error::Failure;
-use crate::output::{Output, plural};
+use crate::output::{Output, few, plural};
 use crate::source::collection::tree::{CommitTree, DiskTree, Tree};
-use crate::source::collection::{
-    CHECKOUTS, FoundModule, TaggedModule, TaggedModules, directories, modules, patterns, tagged,
-};
+use crate::source::collection::{CHECKOUTS, FoundModule, directories, modules, patterns, tagged};
 use crate::source::git::{Repository, Tag, check_url, is_url};
-use crate::source::pattern::{Captures, Field, Pattern};
+use crate::source::pattern::{Field, Pattern};
 
 /// The parts of the address of a module.
 const ADDRESS_PARTS: usize = 3;
 
-/// A version of a module with an address that is not known yet.
-struct Candidate {
-    module: FoundModule,
-    version: PlannedVersion,
+/// The versions to publish.
+pub(super) struct Plan {
+    /// The modules, ascending by address.
+    pub(super) modules: Vec<PlannedModule>,
+    /// The modules and versions that cannot be published.
+    pub(super) problems: Vec<VersionReport>,
+    pub(super) ignored_tags: Vec<String>,
+}
+
+/// A repository, or a directory without one.
+pub(super) struct Origin {
+    pub(super) directory: PathBuf,
+    pub(super) repository: Option<Repository>,
+    /// The URL that is published as the source of the releases.
+    pub(super) source: Option<SourceUrl>,
+}
+
+/// A module with its versions, ascending.
+pub(super) struct PlannedModule {
+    pub(super) address: ModuleAddress,
+    pub(super) versions: Vec<PlannedVersion>,
+}
+
+/// A version of a module.
+#[derive(Clone)]
+pub(super) struct PlannedVersion {
+    pub(super) module: FoundModule,
+    pub(super) version: Version,
+    pub(super) origin: Arc<Origin>,
+    /// The tag that names it; `None` for the files of a working tree.
+    pub(super) tag: Option<Tag>,
 }
 
 /// Returns the versions of a collection.
@@ -35,46 +62,30 @@ struct Candidate {
 /// # Errors
 /// There is no collection at this place, or it has no modules or no versions.
 pub(super) fn plan(arguments: &CollectionArguments, output: &Output) -> Result<Plan, Failure> {
-    for field in [Field::Version, Field::Path] {
-        if arguments.address.has(field) {
-            return Err(Failure::Usage(format!(
-                "--address {}: an address has the fields {{name}} and {{system}} only",
-                arguments.address
-            )));
-        }
-    }
-    if arguments.address.parts().len() != ADDRESS_PARTS {
+    let address = &arguments.address;
+    let has_others = address.has(Field::Version) || address.has(Field::Path);
+    if address.parts().len() != ADDRESS_PARTS || has_others {
         return Err(Failure::Usage(format!(
-            "--address {}: write it as namespace/name/system, such as 'acme/{{name}}/aws'",
-            arguments.address
+            "--address {address}: write it as namespace/name/system, such as 'acme/{{name}}/aws', with the fields {{name}} \
+             and {{system}} only"
         )));
     }
-    let mut found = Found::default();
-    match (&arguments.version, is_url(&arguments.place)) {
-        (Some(_), true) => {
-            return Err(Failure::Usage(
-                "--version publishes the files of a directory, and the repository is a URL: clone it first, or name the \
-                 versions by --tag"
-                    .to_owned(),
-            ));
-        }
-        (Some(version), false) => found.directory(version, arguments)?,
-        (None, true) => {
+    let mut found = Found {
+        arguments,
+        output,
+        versions: Vec::new(),
+        ignored_tags: Vec::new(),
+    };
+    match &arguments.version {
+        Some(version) => found.directory(version)?,
+        None if is_url(&arguments.place) => {
             check_url(&arguments.place).map_err(Failure::Usage)?;
             let repository = Repository::clone(&arguments.place, output).map_err(Failure::Local)?;
-            found.repository(repository, arguments)?;
+            found.repository(repository)?;
         }
-        (None, false) => found.local(Path::new(&arguments.place), arguments, output)?,
+        None => found.local(Path::new(&arguments.place))?,
     }
-    let source = SourceArguments {
-        source: arguments.source.clone(),
-        commit: None,
-        no_source: arguments.no_source,
-    };
-    for origin in &mut found.origins {
-        origin.source = source.find(&origin.directory, output)?.url;
-    }
-    let plan = found.into_plan(arguments)?;
+    let plan = found.into_plan();
     if plan.modules.is_empty() && plan.problems.is_empty() {
         return Err(Failure::refused(
             "no version is left: check --only, --since and the tags of these modules",
@@ -83,230 +94,166 @@ pub(super) fn plan(arguments: &CollectionArguments, output: &Output) -> Result<P
     Ok(plan)
 }
 
-/// The candidates.
-#[derive(Default)]
-struct Found {
-    origins: Vec<Origin>,
-    candidates: Vec<Candidate>,
+/// The versions that are found, with addresses that are not known yet.
+struct Found<'a> {
+    arguments: &'a CollectionArguments,
+    output: &'a Output,
+    versions: Vec<PlannedVersion>,
     ignored_tags: Vec<String>,
 }
 
-impl Found {
+impl Found<'_> {
     /// Finds the modules in the working tree of a directory.
-    fn directory(
-        &mut self,
-        version: &Version,
-        arguments: &CollectionArguments,
-    ) -> Result<(), Failure> {
-        let top = existing(Path::new(&arguments.place))?;
+    fn directory(&mut self, version: &Version) -> Result<(), Failure> {
+        let top = existing(Path::new(&self.arguments.place))?;
         let tree = DiskTree { top: &top };
-        let paths = directories(&arguments.paths, &arguments.address, &tree);
-        let paths = paths.map_err(Failure::refused)?;
-        let is_given = !arguments.paths.is_empty();
+        let (paths, is_given) = self.paths(&tree)?;
         let modules = modules(&paths, is_given, &tree).map_err(Failure::refused)?;
         if modules.is_empty() {
             return Err(no_modules(&paths));
         }
-        let origin = self.add_origin(top.clone(), None);
-        self.candidates
-            .extend(modules.into_iter().map(|module| Candidate {
-                version: PlannedVersion {
-                    version: version.clone(),
-                    origin,
-                    directory: module.directory.clone(),
-                    tag: None,
-                },
-                module,
-            }));
+        let origin = self.origin(top.clone(), None);
+        let planned = |module| PlannedVersion {
+            module,
+            version: version.clone(),
+            origin: Arc::clone(&origin),
+            tag: None,
+        };
+        self.versions.extend(modules.into_iter().map(planned));
         Ok(())
     }
 
+    /// Returns the patterns of the directories with modules, and whether the user has named them.
+    fn paths(&self, tree: &dyn Tree) -> Result<(Vec<Pattern>, bool), Failure> {
+        let given = &self.arguments.paths;
+        let paths = directories(given, &self.arguments.address, tree);
+        Ok((paths.map_err(Failure::refused)?, !given.is_empty()))
+    }
+
     /// Finds the modules of a local repository, or of the repositories in a directory.
-    fn local(
-        &mut self,
-        place: &Path,
-        arguments: &CollectionArguments,
-        output: &Output,
-    ) -> Result<(), Failure> {
+    fn local(&mut self, place: &Path) -> Result<(), Failure> {
         let place = existing(place)?;
         if let Some(repository) = Repository::at(&place) {
-            return self.repository(repository, arguments);
+            return self.repository(repository);
         }
-        let mut checkouts = checkouts(&place);
+        let checkouts = checkouts(&place);
         if checkouts.is_empty() {
-            let shown = place.display();
-            return Err(Failure::Usage(match Repository::around(&place) {
-                Some(top) => format!(
-                    "{shown} is a directory inside of a repository: name the repository, {}, and the directories in it \
-                     with --path",
-                    top.display()
-                ),
-                None => format!(
-                    "{shown} is no git repository, and contains none, so no tags name versions: publish its files with \
-                     --version"
-                ),
-            }));
+            return Err(Failure::Usage(format!(
+                "{} is neither the top of a git repository nor a directory with some, so no tags name versions: name the top \
+                 of the repository, and the directories in it with --path, or publish the files with --version",
+                place.display()
+            )));
         }
-        let given = &arguments.paths;
         let usual = patterns(&CHECKOUTS);
+        let given = &self.arguments.paths;
         let paths = if given.is_empty() { &usual } else { given };
-        checkouts.retain(|(name, _)| {
-            let is_module = paths.iter().any(|path| path.captures(name).is_some());
-            if !is_module {
-                output.progress(&format!("skipped {name}: no --path is like this name"));
-            }
-            is_module
-        });
         for (name, repository) in checkouts {
-            let captures = paths.iter().find_map(|path| path.captures(&name));
-            self.checkout(&name, repository, captures.unwrap_or_default(), arguments)?;
+            let Some(captures) = paths.iter().find_map(|path| path.captures(&name)) else {
+                let skipped = format!("skipped {name}: no --path is like this name");
+                self.output.progress(&skipped);
+                continue;
+            };
+            let module = FoundModule {
+                directory: String::new(),
+                captures,
+            };
+            let tags = repository.tags().map_err(Failure::Local)?;
+            self.tagged(repository, &tags, |tree| {
+                let is_module = tree.has_configuration("")?;
+                Ok(is_module.then(|| module.clone()).into_iter().collect())
+            })?;
         }
         Ok(())
     }
 
     /// Adds the versions of a repository with many modules.
-    fn repository(
-        &mut self,
-        repository: Repository,
-        arguments: &CollectionArguments,
-    ) -> Result<(), Failure> {
+    fn repository(&mut self, repository: Repository) -> Result<(), Failure> {
         let tags = repository.tags().map_err(Failure::Local)?;
-        let newest = repository
-            .head()
-            .or(tags.last().map(|tag| tag.commit.clone()));
-        let Some(newest) = newest else {
-            return Err(Failure::refused("the repository has no commits"));
-        };
+        let newest = repository.commit("HEAD");
+        let newest = newest.or(tags.last().map(|tag| tag.commit.clone()));
+        let newest = newest.ok_or_else(|| Failure::refused("the repository has no commits"))?;
         let objects = repository.objects().map_err(Failure::Local)?;
         let tree = CommitTree::at(&objects, &newest).map_err(Failure::Local)?;
-        let paths = directories(&arguments.paths, &arguments.address, &tree);
-        let paths = paths.map_err(Failure::refused)?;
-        let is_given = !arguments.paths.is_empty();
+        let (paths, is_given) = self.paths(&tree)?;
         let known = modules(&paths, is_given, &tree).map_err(Failure::refused)?;
-        let found = tagged(&tags, &arguments.tags, |tag| {
-            modules(&paths, is_given, &CommitTree::at(&objects, &tag.commit)?)
+        self.tagged(repository, &tags, |tree| modules(&paths, is_given, tree))?;
+        match (self.versions.is_empty(), known.is_empty()) {
+            (false, _) => Ok(()),
+            (true, true) => Err(no_modules(&paths)),
+            (true, false) => Err(no_versions(&known, &tags)),
+        }
+    }
+
+    /// Adds the versions that the tags of a repository name. `modules` returns the modules of a commit.
+    fn tagged(
+        &mut self,
+        repository: Repository,
+        tags: &[Tag],
+        modules: impl Fn(&CommitTree<'_>) -> Result<Vec<FoundModule>, String>,
+    ) -> Result<(), Failure> {
+        let objects = repository.objects().map_err(Failure::Local)?;
+        let found = tagged(tags, &self.arguments.tags, |tag| {
+            modules(&CommitTree::at(&objects, &tag.commit)?)
         });
         let found = found.map_err(Failure::refused)?;
-        if found.versions.is_empty() {
-            return Err(match known.is_empty() {
-                true => no_modules(&paths),
-                false => no_versions(&known, &tags),
-            });
-        }
-        let directory = repository.directory.clone();
-        let origin = self.add_origin(directory, Some(repository));
-        self.add(found, origin);
+        let origin = self.origin(repository.directory.clone(), Some(repository));
+        let versions = found.versions.into_iter();
+        let planned = |(module, version, tag)| PlannedVersion {
+            module,
+            version,
+            origin: Arc::clone(&origin),
+            tag: Some(tag),
+        };
+        self.versions.extend(versions.map(planned));
+        self.ignored_tags.extend(found.ignored);
         Ok(())
     }
 
-    /// Adds the versions of a repository with one module.
-    fn checkout(
-        &mut self,
-        name: &str,
-        repository: Repository,
-        captures: Captures,
-        arguments: &CollectionArguments,
-    ) -> Result<(), Failure> {
-        let tags = repository.tags().map_err(Failure::Local)?;
-        let objects = repository.objects().map_err(Failure::Local)?;
-        let found = tagged(&tags, &arguments.tags, |tag| {
-            let tree = CommitTree::at(&objects, &tag.commit)?;
-            let module = FoundModule {
-                directory: String::new(),
-                name: captures.name.clone(),
-                system: captures.system.clone(),
-            };
-            let modules = vec![module].into_iter();
-            Ok(modules
-                .filter(|_| tree.has_configuration("").unwrap_or(false))
-                .collect())
-        });
-        let mut found = found.map_err(Failure::refused)?;
-        for tag in &mut found.ignored {
-            *tag = format!("{name}: {tag}");
-        }
-        let directory = repository.directory.clone();
-        let origin = self.add_origin(directory, Some(repository));
-        self.add(found, origin);
-        Ok(())
-    }
-
-    fn add_origin(&mut self, directory: PathBuf, repository: Option<Repository>) -> usize {
-        self.origins.push(Origin {
+    fn origin(&self, directory: PathBuf, repository: Option<Repository>) -> Arc<Origin> {
+        let source = self.arguments.repository.url(&directory, self.output);
+        Arc::new(Origin {
             directory,
             repository,
-            source: None,
-        });
-        self.origins.len() - 1
-    }
-
-    fn add(&mut self, found: TaggedModules, origin: usize) {
-        self.ignored_tags.extend(found.ignored);
-        let versions = found.versions.into_iter();
-        self.candidates.extend(versions.map(
-            |TaggedModule {
-                 module,
-                 version,
-                 tag,
-             }| Candidate {
-                version: PlannedVersion {
-                    version,
-                    origin,
-                    directory: module.directory.clone(),
-                    tag: Some(tag),
-                },
-                module,
-            },
-        ));
+            source,
+        })
     }
 
     /// Gives each module its address, and removes the versions that the options exclude.
-    fn into_plan(self, arguments: &CollectionArguments) -> Result<Plan, Failure> {
+    fn into_plan(self) -> Plan {
         let mut problems = Vec::new();
-        let mut by_module: BTreeMap<(usize, Option<String>, Option<String>), Vec<PlannedVersion>> =
-            BTreeMap::new();
-        for Candidate { module, version } in self.candidates {
-            let key = (version.origin, module.name, module.system);
+        let mut by_module: BTreeMap<_, Vec<PlannedVersion>> = BTreeMap::new();
+        for version in self.versions {
+            let directory = version.origin.directory.clone();
+            let key = (directory, version.module.captures.clone());
             by_module.entry(key).or_default().push(version);
         }
         let mut by_address: BTreeMap<ModuleAddress, Vec<PlannedVersion>> = BTreeMap::new();
-        for ((_, name, system), mut versions) in by_module {
-            versions.sort_by(|one, other| one.version.cmp(&other.version));
-            let Some(newest) = versions.last() else {
-                continue;
-            };
-            let named = Named {
-                name,
-                system,
-                newest,
-                origin: self.origins.get(newest.origin),
-            };
-            let address = named.address(&arguments.address);
-            if !is_selected(&arguments.only, &named, address.as_ref().ok()) {
+        for versions in by_module.into_values() {
+            let newest = versions.iter();
+            let newest = newest.max_by(|one, other| one.version.cmp(&other.version));
+            let Some(newest) = newest else { continue };
+            let address = address(newest, &self.arguments.address);
+            if !is_selected(&self.arguments.only, newest, address.as_ref().ok()) {
                 continue;
             }
             match address {
                 Ok(address) => by_address.entry(address).or_default().extend(versions),
-                Err(reason) => {
-                    let of = (named.shown(), None);
-                    problems.push(Row::of_problem(of, &newest.directory, reason));
-                }
+                Err(reason) => problems.push(refused(shown(newest), None, newest, reason)),
             }
         }
         let mut modules = Vec::new();
         for (address, versions) in by_address {
-            let versions = selected(versions, arguments);
-            let versions = unique(&address, versions, &mut problems);
+            let versions = selected(versions, self.arguments);
+            let versions = unique(&address, &versions, &mut problems);
             if !versions.is_empty() {
                 modules.push(PlannedModule { address, versions });
             }
         }
-        Ok(Plan {
-            origins: self.origins,
+        Plan {
             modules,
             problems,
             ignored_tags: self.ignored_tags,
-        })
+        }
     }
 }
 
@@ -330,38 +277,39 @@ fn selected(
 /// Returns each version once. Two tags may name the same one only if they are of one commit.
 fn unique(
     address: &ModuleAddress,
-    versions: Vec<PlannedVersion>,
-    problems: &mut Vec<Row>,
+    versions: &[PlannedVersion],
+    problems: &mut Vec<VersionReport>,
 ) -> Vec<PlannedVersion> {
-    let mut kept: Vec<PlannedVersion> = Vec::new();
-    let place = |it: &PlannedVersion| match &it.tag {
-        Some(tag) if it.directory.is_empty() => format!("tag {}", tag.name),
-        Some(tag) => format!("{} at tag {}", it.directory, tag.name),
-        None => it.directory.clone(),
-    };
     let content = |it: &PlannedVersion| {
         let commit = it.tag.as_ref().map(|tag| tag.commit.clone());
-        (it.origin, it.directory.clone(), commit)
+        (
+            it.origin.directory.clone(),
+            it.module.directory.clone(),
+            commit,
+        )
     };
-    let mut ambiguous = BTreeSet::new();
-    for version in versions {
-        match kept.last() {
-            Some(last) if last.version == version.version && content(last) == content(&version) => {
-            }
-            Some(last) if last.version == version.version => {
-                ambiguous.insert(version.version.to_string());
-                let of = (address.to_string(), Some(version.version.to_string()));
+    let place = |it: &PlannedVersion| match &it.tag {
+        Some(tag) => format!("{} at tag {}", shown(it), tag.name),
+        None => shown(it),
+    };
+    let mut kept = Vec::new();
+    for same in versions.chunk_by(|one, other| one.version == other.version) {
+        let Some((first, others)) = same.split_first() else {
+            continue;
+        };
+        match others.iter().find(|it| content(it) != content(first)) {
+            None => kept.push(first.clone()),
+            Some(other) => {
                 let reason = format!(
                     "both {} and {} are this version, so neither is published: choose with --tag or --path",
-                    place(last),
-                    place(&version)
+                    place(first),
+                    place(other)
                 );
-                problems.push(Row::of_problem(of, &version.directory, reason));
+                let version = version_of(first);
+                problems.push(refused(address.to_string(), version, first, reason));
             }
-            _ => kept.push(version),
         }
     }
-    kept.retain(|it| !ambiguous.contains(&it.version.to_string()));
     kept
 }
 
@@ -369,7 +317,7 @@ fn existing(place: &Path) -> Result<PathBuf, Failure> {
     match place.is_dir() {
         true => Ok(place.to_owned()),
         false => Err(Failure::refused(format!(
-            "{} is neither a directory nor the URL of a repository",
+            "{} is no directory of this machine",
             place.display()
         ))),
     }
@@ -384,7 +332,7 @@ fn checkouts(place: &Path) -> Vec<(String, Repository)> {
         // A bare repository is usually named so.
         Some((name.trim_end_matches(".git").to_owned(), repository))
     });
-    let mut found: Vec<(String, Repository)> = found.filter(|(name, _)| !name.is_empty()).collect();
+    let mut found: Vec<(String, Repository)> = found.collect();
     found.sort_by(|(one, _), (other, _)| one.cmp(other));
     found
 }
@@ -398,16 +346,17 @@ fn no_modules(paths: &[Pattern]) -> Failure {
 }
 
 fn no_versions(modules: &[FoundModule], tags: &[Tag]) -> Failure {
-    let directories: Vec<&String> = modules.iter().map(|module| &module.directory).collect();
-    let tags: Vec<&String> = tags.iter().map(|tag| &tag.name).collect();
-    let tags = match tags.is_empty() {
-        true => "the repository has no tags".to_owned(),
-        false => format!("the tags are {}", listed(&tags)),
+    let count = plural(modules.len(), "module");
+    let tags = match tags {
+        [] => "the repository has no tags".to_owned(),
+        tags => format!(
+            "the tags are {}",
+            few(SHOWN_NAMES, tags.iter().map(|it| &it.name))
+        ),
     };
     Failure::refused(format!(
-        "no tag names a version of {} ({}): {tags}. Describe them with --tag, such as '{{name}}/v{{version}}', or publish \
-         the working tree with --version",
-        plural(modules.len(), "module"),
-        listed(&directories)
+        "no tag names a version of {count} ({}): {tags}. Describe them with --tag, such as '{{name}}/v{{version}}', or \
+         publish the working tree with --version",
+        few(SHOWN_NAMES, modules.iter().map(|it| &it.directory))
     ))
 }

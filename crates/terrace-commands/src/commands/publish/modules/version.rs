@@ -1,28 +1,24 @@
 //! One version of a module of a collection: its package, and the request that publishes it.
 
-use serde_json::json;
+use serde_json::{Value, json};
 use terrace_archive::ArchiveFormat;
-use terrace_core::documentation::Contents;
 use terrace_core::model::address::ModuleAddress;
-use terrace_core::model::package::Package;
 use terrace_core::model::subdir::Subdir;
 
-use super::planned::{Origin, PlannedVersion};
-use super::report::Row;
-use crate::archive::pack::Extent;
-use crate::commands::documentation::{Extracted, of_module};
+use super::plan::PlannedVersion;
+use super::report::add_package;
+use crate::archive::pack::{Packed, pack};
 use crate::commands::publish::documentation::ReleaseDocumentation;
-use crate::commands::publish::module::{PackedDirectory, Release, packed, published_files};
+use crate::commands::publish::module::{Release, documentation_of};
 use crate::commands::publish::modules::CollectionArguments;
-use crate::commands::publish::package::{self, PackageRules};
+use crate::commands::publish::package::PackageRules;
 use crate::commands::report::Done;
 use crate::error::Failure;
 use crate::output::Output;
 use crate::registry::client::Client;
-use crate::registry::publish::PublishRequest;
 use crate::source::collection::reach::{self, PackagePlace};
-use crate::source::collection::tree::{CommitTree, DiskTree};
-use crate::source::git::{Checkout, Objects};
+use crate::source::collection::tree::{CommitTree, DiskTree, Tree};
+use crate::source::git::check_out;
 use crate::source::repository::ReleaseSource;
 
 /// Publishes one version.
@@ -30,7 +26,6 @@ pub(super) struct VersionPublisher<'a> {
     pub(super) arguments: &'a CollectionArguments,
     pub(super) address: &'a ModuleAddress,
     pub(super) version: &'a PlannedVersion,
-    pub(super) origin: &'a Origin,
     /// Whether the registry has the version with documentation.
     pub(super) is_documented: bool,
     /// The registry, unless this is a dry run.
@@ -39,160 +34,109 @@ pub(super) struct VersionPublisher<'a> {
 }
 
 impl VersionPublisher<'_> {
-    /// Packs and publishes the version. `objects` is the repository, unless the files come from a directory.
-    pub(super) fn publish(
-        &self,
-        objects: Option<&Objects>,
-        row: &mut Row,
-    ) -> Result<Done, Failure> {
-        let (place, packed) = match (objects, &self.version.tag) {
-            (Some(objects), Some(tag)) => {
-                let tree = CommitTree::at(objects, &tag.commit).map_err(Failure::refused)?;
-                self.pack_commit(objects, &tree, row)?
-            }
-            _ => self.pack_directory(row)?,
-        };
-        let subdir = subdir_of(&place)?;
-        let (files, size) = (packed.files, packed.archive.size);
-        row.archive = Some((files, size));
-        let sha256 = packed.archive.sha256.to_string();
-        let request = self.request(packed, &place.extent, subdir.as_ref())?;
-        let documentation = self.documentation(&request, subdir.as_ref())?;
-        let mut done = Done {
-            status: "dry_run",
-            text: String::new(),
-            lines: Vec::new(),
-            details: json!({ "archive": { "sha256": sha256, "size": size, "files": files } }),
-        };
-        let Some(client) = self.client else {
-            return Ok(done);
-        };
-        let (receipt, failure) = documentation.publish_quietly(&request, client, self.output)?;
-        let mut warnings = receipt.warnings;
-        warnings.extend(
-            failure.map(|it| format!("without documentation: {}", it.reasons().join("; "))),
-        );
-        for warning in warnings {
-            self.output.warning(&format!("{}: {warning}", self.name()));
-        }
-        done.status = receipt.status;
-        Ok(done)
-    }
-
-    fn name(&self) -> String {
-        format!("{} {}", self.address, self.version.version)
-    }
-
-    fn pack_commit(
-        &self,
-        objects: &Objects,
-        tree: &CommitTree<'_>,
-        row: &mut Row,
-    ) -> Result<(PackagePlace, PackedDirectory), Failure> {
-        let place = reach::package(tree, &self.version.directory).map_err(Failure::refused)?;
-        row.package = Some(place.clone());
-        let checkout = Checkout::write(objects, &tree.id, &place.directory, &place.extent);
-        let checkout = checkout.map_err(Failure::refused)?;
-        let packed =
-            packed(&checkout.directory, &place.extent).map_err(|failure| match failure {
-                Failure::Refused(reasons) => {
-                    let reasons = reasons.iter().map(|reason| checkout.in_repository(reason));
-                    Failure::Refused(reasons.collect())
-                }
-                other => other,
-            })?;
-        Ok((place, packed))
-    }
-
-    fn pack_directory(&self, row: &mut Row) -> Result<(PackagePlace, PackedDirectory), Failure> {
-        let tree = DiskTree {
-            top: &self.origin.directory,
-        };
-        let place = reach::package(&tree, &self.version.directory).map_err(Failure::refused)?;
-        row.package = Some(place.clone());
-        let directory = self.origin.directory.join(&place.directory);
-        let packed = packed(&directory, &place.extent)?;
-        Ok((place, packed))
-    }
-
-    fn request(
-        &self,
-        packed: PackedDirectory,
-        extent: &Extent,
-        subdir: Option<&Subdir>,
-    ) -> Result<PublishRequest, Failure> {
-        let label = format!("{}: ", self.name());
+    /// Packs and publishes the version.
+    pub(super) fn publish(&self, details: &mut Value) -> Result<Done, Failure> {
+        let (place, packed) = self.pack(details)?;
+        let archive = json!({
+            "sha256": packed.archive.sha256.to_string(),
+            "size": packed.archive.size,
+            "files": packed.files,
+        });
+        let subdir = Some(&place.subdir).filter(|subdir| !subdir.is_empty());
+        let subdir = subdir.map(|subdir| subdir.parse::<Subdir>()).transpose();
+        let subdir = subdir.map_err(|error| Failure::refused(error.to_string()))?;
+        let name = format!("{} {}", self.address, self.version.version);
+        let label = format!("{name}: ");
         let release = Release {
             label: &label,
             address: self.address,
             version: &self.version.version,
-            subdir,
-        };
-        // The commit of the tag is the one that was packed, but without a repository it would say nothing.
-        let url = self.origin.source.clone();
-        let commit = self.version.tag.as_ref().filter(|_| url.is_some());
-        let source = ReleaseSource {
-            commit: commit.and_then(|tag| tag.commit.parse().ok()),
-            directory: commit.and(self.version.directory.parse().ok()),
-            url,
-            tree: None,
-        };
-        let source = match self.version.tag {
-            Some(_) => source,
-            None => source.in_checkout(&self.origin.directory.join(&self.version.directory)),
+            subdir: subdir.as_ref(),
         };
         let rules = PackageRules {
-            label: &label,
-            top: subdir.map_or("", Subdir::as_str),
-            extent,
-            allowed: &self.arguments.allow_secrets,
-            unparsed: &self.arguments.allow_unparsed,
+            extent: &place.extent,
+            allowed: &self.arguments.package,
             is_tagged: self.version.tag.is_some(),
-            advice: "call modules inside of the repository, or by their addresses",
         };
-        let format = ArchiveFormat::Zip;
-        release.request(packed.archive, format, source, self.output, |archive| {
-            package::reasons(archive, format, &rules, self.output)
+        let (zip, source) = (ArchiveFormat::Zip, self.source());
+        let request = release.request(packed.archive, zip, source, Some(&rules), self.output)?;
+        let choice = &self.arguments.documentation;
+        let documentation = match self.is_documented || choice.no_docs {
+            true => ReleaseDocumentation::default(),
+            false => documentation_of(&request, &release, choice.require_docs)?,
+        };
+        let mut status = "dry_run";
+        if let Some(client) = self.client {
+            let receipt = documentation.publish_quietly(&request, client, self.output)?;
+            for warning in receipt.warnings {
+                self.output.warning(&format!("{label}{warning}"));
+            }
+            status = receipt.status;
+        }
+        Ok(Done {
+            status,
+            text: String::new(),
+            lines: Vec::new(),
+            details: json!({ "archive": archive }),
         })
     }
 
-    fn documentation(
-        &self,
-        request: &PublishRequest,
-        subdir: Option<&Subdir>,
-    ) -> Result<ReleaseDocumentation, Failure> {
-        let subject = (
-            Package::Module(self.address.clone()),
-            self.version.version.clone(),
-        );
-        if self.is_documented {
-            return ReleaseDocumentation::of(Ok(None), false, subject, |_| {});
-        }
-        let extracted = match self.arguments.no_docs {
-            true => None,
-            false => {
-                let files = published_files(request, subdir)?;
-                let draft = of_module(&files);
-                self.warn_of_errors(&draft.contents);
-                Some(Extracted::new(draft, &files)).filter(|it| !it.is_empty())
-            }
+    /// Packs the files of the tag, or of the working tree.
+    fn pack(&self, details: &mut Value) -> Result<(PackagePlace, Packed), Failure> {
+        let PlannedVersion { origin, tag, .. } = self.version;
+        let mut place = |tree: &dyn Tree| {
+            let place = reach::package(tree, &self.version.module.directory);
+            let place = place.map_err(Failure::refused)?;
+            add_package(details, &place);
+            Ok::<_, Failure>(place)
         };
-        ReleaseDocumentation::of(Ok(extracted), self.arguments.require_docs, subject, |_| {})
+        let (Some(repository), Some(tag)) = (&origin.repository, tag) else {
+            let top = origin.directory.as_path();
+            let place = place(&DiskTree { top })?;
+            let packed = pack(&top.join(&place.directory), &place.extent)?;
+            return Ok((place, packed));
+        };
+        let objects = repository.objects().map_err(Failure::Local)?;
+        let tree = CommitTree::at(&objects, &tag.commit).map_err(Failure::refused)?;
+        let place = place(&tree)?;
+        let PackagePlace {
+            directory, extent, ..
+        } = &place;
+        let top = check_out(&objects, &tree.id, directory, extent).map_err(Failure::refused)?;
+        let in_repository = |reason: String| {
+            let top = format!("{}/", top.path().display());
+            reason.replace(&top, "")
+        };
+        let packed = pack(&top.path().join(directory), extent);
+        let packed = packed.map_err(|failure| match failure {
+            Failure::Refused(reasons) => {
+                Failure::Refused(reasons.into_iter().map(in_repository).collect())
+            }
+            other => other,
+        })?;
+        Ok((place, packed))
     }
 
-    /// Prints the errors of files that clients cannot read either, because a published version cannot be corrected. Other
-    /// remarks about documentation are left to `terrace docs check`.
-    fn warn_of_errors(&self, contents: &Contents) {
-        if let Contents::Module(details) = contents {
-            for error in &details.root.errors {
-                self.output.warning(&format!("{}: {error}", self.name()));
+    fn source(&self) -> ReleaseSource {
+        let PlannedVersion {
+            module,
+            origin,
+            tag,
+            ..
+        } = self.version;
+        let mut source = ReleaseSource {
+            url: origin.source.clone(),
+            ..ReleaseSource::default()
+        };
+        match tag {
+            // Without a repository, the commit of the tag would say nothing.
+            Some(tag) if source.url.is_some() => {
+                source.commit = tag.commit.parse().ok();
+                source.directory = module.directory.parse().ok();
+                source
             }
+            Some(_) => source,
+            None => source.in_checkout(&origin.directory.join(&module.directory)),
         }
     }
-}
-
-fn subdir_of(place: &PackagePlace) -> Result<Option<Subdir>, Failure> {
-    let subdir = Some(place.subdir.as_str()).filter(|subdir| !subdir.is_empty());
-    let subdir = subdir.map(str::parse::<Subdir>).transpose();
-    subdir.map_err(|error| Failure::refused(error.to_string()))
 }

@@ -1,22 +1,33 @@
-//! The package of a commit: the files that a client's clone has, in one archive.
+//! The files of a commit, read from its objects: packed as a client's clone has them, or written to disk, to be packed without
+//! those that ignore files exclude.
 //!
-//! No ignore file and no attribute counts, and nothing is left out for what it contains. A link is packed as what it leads to,
-//! because clients unpack links badly or not at all.
+//! A link becomes what it leads to, because clients unpack links badly or not at all. Trees of a strange repository may have
+//! names that lead out of a directory, or the same name twice: nothing is ever written over something else, and no link is.
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::fs::File;
-use std::io::BufWriter;
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write as _};
+use std::path::Path;
 
+use tempfile::TempDir;
 use terrace_archive::limits::DEPTH;
 
-use super::checkout::{LFS_POINTER, MOST_ENTRIES, TOTAL_BYTES, checked};
-use super::{Entry, EntryKind, Objects};
-use crate::archive::pack::{ZipWriter, below, joined};
+use super::{Entry, EntryKind, Objects, temporary};
+use crate::archive::pack::{Extent, IGNORE_FILES, ZipWriter, below, is_left_out, joined};
 use crate::source::local_paths::{Place, directory_of, resolve};
+
+/// The most files and directories of a package, of which ignore files may exclude a part.
+const MOST_ENTRIES: usize = 50_000;
+
+/// The most bytes of all files: no registry accepts such a module.
+const TOTAL_BYTES: usize = 1024 * 1024 * 1024;
 
 /// The most links that lead to each other.
 const MOST_LINKS: usize = 8;
+
+/// The start of a file that stands for a large one in another store.
+const LFS_POINTER: &[u8] = b"version https://git-lfs.github.com/spec/v1";
 
 /// A packed commit.
 pub(crate) struct PackedCommit {
@@ -40,7 +51,7 @@ pub(crate) enum Absence {
     Submodule,
     /// Git LFS has them elsewhere.
     Lfs,
-    /// A link leads out of the repository, in a circle, or nowhere.
+    /// A link leads out of the package, in a circle, or nowhere.
     Link,
 }
 
@@ -49,65 +60,141 @@ impl fmt::Display for Absence {
         f.write_str(match self {
             Self::Submodule => "is a submodule of git, whose files are in another repository",
             Self::Lfs => "is stored by Git LFS, and the repository has only a pointer to it",
-            Self::Link => "is a link that leads out of the repository, in a circle, or nowhere",
+            Self::Link => "is a link that leads out of the package, in a circle, or nowhere",
         })
     }
 }
 
-/// Packs the tree of a commit.
+/// Packs the tree of a commit. No ignore file and no attribute counts, and nothing is left out for what it contains.
 ///
 /// # Errors
 /// An object cannot be read, or there are too many or too large ones.
 pub(crate) fn pack_tree(objects: &Objects, tree: &str) -> Result<PackedCommit, String> {
-    let mut found = Found {
-        objects,
-        top: tree,
-        files: BTreeMap::new(),
-        absent: Vec::new(),
-        entries: 0,
-    };
-    found.directory(tree, "", "", 0)?;
-    let Found {
-        files, mut absent, ..
-    } = found;
-    let failed = |error: std::io::Error| format!("packing: {error}");
+    let whole = Extent::whole();
+    let mut found = Found::walk(objects, tree, &whole, &|_| true)?;
+    let failed = |error: io::Error| format!("packing: {error}");
     let zip = tempfile::tempfile().map_err(failed)?;
     let mut zip = ZipWriter::new(BufWriter::new(zip));
-    let mut total = 0;
-    for (path, entry) in files {
-        let contents = objects.blob(&entry.id)?;
-        total += contents.len();
-        if total > TOTAL_BYTES {
-            return Err(format!(
-                "the repository has more than {} MiB of files: it is no module",
-                TOTAL_BYTES >> 20
-            ));
-        }
-        let is_executable = entry.kind == EntryKind::Executable;
-        zip.add(&path, is_executable, &mut contents.as_slice())
-            .map_err(failed)?;
-        if contents.starts_with(LFS_POINTER) {
-            let why = Absence::Lfs;
-            absent.push(Absent { path, why });
-        }
-    }
-    let zip = zip.finish().map_err(failed)?;
-    let zip = zip
-        .into_inner()
-        .map_err(|error| failed(error.into_error()))?;
-    Ok(PackedCommit { zip, absent })
+    found.each(|path, is_executable, mut contents| {
+        zip.add(path, is_executable, &mut contents).map_err(failed)
+    })?;
+    let zip = zip.finish().map_err(failed)?.into_inner();
+    Ok(PackedCommit {
+        zip: zip.map_err(|error| failed(error.into_error()))?,
+        absent: found.absent,
+    })
 }
 
-/// The files of a tree by their paths.
+/// Writes the parts of the directory `package` of a tree below a directory that stands for the top of the repository, with
+/// the ignore files above them.
+///
+/// # Errors
+/// A file cannot be read, is not part of the package, or cannot be written.
+pub(crate) fn check_out(
+    objects: &Objects,
+    tree: &str,
+    package: &str,
+    extent: &Extent,
+) -> Result<TempDir, String> {
+    let parts = extent.directories().map(|part| joined(package, part));
+    let parts = Extent::of(parts);
+    let is_packed =
+        |path: &str| below(path, package).is_some() && !path.split('/').any(is_left_out);
+    let mut found = Found::walk(objects, tree, &parts, &is_packed)?;
+    let top = temporary()?;
+    // The ignore files of a repository count up to its top, which this directory shows.
+    fs::create_dir(top.path().join(".git")).map_err(|error| format!(".git: {error}"))?;
+    found.each(|path, is_executable, contents| {
+        let written = write(&top.path().join(path), is_executable, contents);
+        written.map_err(|error| format!("{path}: {error}"))
+    })?;
+    match found.absent.first() {
+        None => Ok(top),
+        Some(Absent { path, why }) => Err(format!(
+            "{path} {why}: put the files themselves in its place, or publish a working tree that has them, with --version"
+        )),
+    }
+}
+
+fn write(path: &Path, is_executable: bool, contents: &[u8]) -> io::Result<()> {
+    if let Some(directory) = path.parent() {
+        fs::create_dir_all(directory)?;
+    }
+    let mut file = File::create_new(path)?;
+    file.write_all(contents)?;
+    match is_executable {
+        true => make_executable(&file),
+        false => Ok(()),
+    }
+}
+
+#[cfg(unix)]
+fn make_executable(file: &File) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt as _;
+    file.set_permissions(fs::Permissions::from_mode(0o755))
+}
+
+#[cfg(not(unix))]
+fn make_executable(_: &File) -> io::Result<()> {
+    Ok(())
+}
+
+/// The files of a part of a tree by their paths.
 struct Found<'o> {
     objects: &'o Objects,
     top: &'o str,
+    extent: &'o Extent,
+    /// Whether a link may lead to a path.
+    may_lead_to: &'o dyn Fn(&str) -> bool,
     files: BTreeMap<String, Entry>,
     absent: Vec<Absent>,
     entries: usize,
 }
 
-impl Found<'_> {
+impl<'o> Found<'o> {
+    fn walk(
+        objects: &'o Objects,
+        top: &'o str,
+        extent: &'o Extent,
+        may_lead_to: &'o dyn Fn(&str) -> bool,
+    ) -> Result<Self, String> {
+        let mut found = Self {
+            objects,
+            top,
+            extent,
+            may_lead_to,
+            files: BTreeMap::new(),
+            absent: Vec::new(),
+            entries: 0,
+        };
+        found.directory(top, "", "", 0)?;
+        Ok(found)
+    }
+
+    /// Passes each file to `take`: its path, whether it is executable, and its contents.
+    fn each(
+        &mut self,
+        mut take: impl FnMut(&str, bool, &[u8]) -> Result<(), String>,
+    ) -> Result<(), String> {
+        let mut total = 0;
+        for (path, entry) in &self.files {
+            let contents = self.objects.blob(&entry.id)?;
+            total += contents.len();
+            if total > TOTAL_BYTES {
+                return Err(format!(
+                    "the package has more than {} MiB of files: it is no module",
+                    TOTAL_BYTES >> 20
+                ));
+            }
+            if contents.starts_with(LFS_POINTER) {
+                let (path, why) = (path.clone(), Absence::Lfs);
+                self.absent.push(Absent { path, why });
+            }
+            take(path, entry.kind == EntryKind::Executable, &contents)?;
+        }
+        Ok(())
+    }
+
     /// Adds the files of the directory `real` under a path, to which `links` links have led.
     fn directory(
         &mut self,
@@ -117,12 +204,18 @@ impl Found<'_> {
         links: usize,
     ) -> Result<(), String> {
         for entry in self.objects.tree(tree)?.iter() {
-            // Git itself does not write it.
-            if entry.name.eq_ignore_ascii_case(".git") {
+            let name = joined(path, &entry.name);
+            let leads_to_part = match entry.kind {
+                EntryKind::Directory => self.extent.is_below(&name),
+                EntryKind::File => IGNORE_FILES.contains(&entry.name.as_str()),
+                _ => false,
+            };
+            // Git itself does not write `.git`.
+            let is_git = entry.name.eq_ignore_ascii_case(".git");
+            if is_git || !(leads_to_part || self.extent.has(&name)) {
                 continue;
             }
-            let name = joined(path, &entry.name);
-            checked(&entry.name, &name)?;
+            check_name(&entry.name, &name)?;
             if name.matches('/').count() > DEPTH {
                 return Err(format!(
                     "the repository has directories nested more than {DEPTH} deep: it is no module"
@@ -143,15 +236,17 @@ impl Found<'_> {
         self.entries += 1;
         if self.entries > MOST_ENTRIES {
             return Err(format!(
-                "the repository has more than {MOST_ENTRIES} files and directories, where the target of a link counts once \
+                "the package has more than {MOST_ENTRIES} files and directories, where the target of a link counts once \
                  for each link: it is no module"
             ));
         }
         let why = match entry.kind {
             EntryKind::Directory => return self.directory(&entry.id, &path, real, links),
             EntryKind::File | EntryKind::Executable => {
-                self.files.insert(path, entry.clone());
-                return Ok(());
+                return match self.files.insert(path, entry.clone()) {
+                    None => Ok(()),
+                    Some(_) => Err(format!("{real}: the repository has this name twice")),
+                };
             }
             EntryKind::Submodule => Absence::Submodule,
             EntryKind::Link => match self.target(entry, real)? {
@@ -173,11 +268,20 @@ impl Found<'_> {
             Place::Inside(place) if !target.starts_with('/') => place,
             _ => return Ok(None),
         };
-        if below(path, &place).is_some() {
+        if below(path, &place).is_some() || !(self.may_lead_to)(&place) {
             return Ok(None);
         }
         let entry = self.objects.entry(self.top, &place)?;
         Ok(entry.map(|entry| (entry, place)))
+    }
+}
+
+/// Checks that a name stays in its directory on every system.
+fn check_name(name: &str, path: &str) -> Result<(), String> {
+    let leads_away = matches!(name, "" | "." | "..") || name.contains(['/', '\\', '\0', ':']);
+    match leads_away {
+        true => Err(format!("{path:?} has a name that leads to another place")),
+        false => Ok(()),
     }
 }
 
@@ -197,6 +301,14 @@ mod tests {
         command.arg("-C").arg(directory);
         command.args(["-c", "user.name=a", "-c", "user.email=a@b.example"]);
         run(command.args(arguments)).unwrap();
+    }
+
+    #[test]
+    fn a_name_that_leads_to_another_place_is_refused() {
+        for name in ["", ".", "..", "a/b", "..\\b", "c:d"] {
+            check_name(name, name).unwrap_err();
+        }
+        check_name("main.tf", "main.tf").unwrap();
     }
 
     #[test]
