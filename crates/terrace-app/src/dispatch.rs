@@ -24,7 +24,7 @@ use crate::oci::{blobs, referrers};
 use crate::operate::{audit, doctor, health};
 use crate::outcome::{Call, Handled};
 use crate::publish::keys;
-use crate::pull::handler as pull;
+use crate::pull::package as pull;
 use crate::removal::handler as garbage;
 use crate::repair::reindex;
 use crate::sign_in::{browser, callback, consent, start, token};
