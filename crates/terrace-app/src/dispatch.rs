@@ -9,7 +9,7 @@ use terrace_core::api::route::{
 use terrace_core::http::method::Method;
 use terrace_core::http::problem::Problem;
 use terrace_core::model::version::RequestedVersion;
-use terrace_core::oci::pushed::{PushedPath, PushedRequest};
+use terrace_core::oci::pushed::{PushedRequest, RepositoryPath};
 
 use crate::archives::archive_transfers;
 use crate::backup::{archive_inventory, facts};
@@ -24,7 +24,7 @@ use crate::oci::{blobs, referrers};
 use crate::operate::{audit, doctor, health};
 use crate::outcome::{Call, Handled};
 use crate::publish::keys;
-use crate::pull::handler as pull;
+use crate::pull::package as pull;
 use crate::removal::handler as garbage;
 use crate::repair::reindex;
 use crate::sign_in::{browser, callback, consent, start, token};
@@ -232,39 +232,41 @@ fn dispatch_pushed<'c, P: Host, R: Request<Stream = P::Stream> + 'c>(
     request: R,
 ) -> Handling<'c, P::Stream> {
     match (path, method) {
-        (PushedPath::Referrers(subject), Method::Get | Method::Head) => {
+        (RepositoryPath::Referrers(subject), Method::Get | Method::Head) => {
             Box::pin(referrers::list(ctx, call, repository, subject))
         }
-        (PushedPath::Uploads, Method::Post) => {
+        (RepositoryPath::Uploads, Method::Post) => {
             Box::pin(uploads::begin(ctx, call, repository, request))
         }
-        (PushedPath::Upload(id), Method::Get | Method::Head) => {
+        (RepositoryPath::Upload(id), Method::Get | Method::Head) => {
             Box::pin(uploads::describe(ctx, repository, id))
         }
-        (PushedPath::Upload(id), Method::Patch) => {
+        (RepositoryPath::Upload(id), Method::Patch) => {
             Box::pin(uploads::append(ctx, repository, id, request))
         }
-        (PushedPath::Upload(id), Method::Put) => {
+        (RepositoryPath::Upload(id), Method::Put) => {
             Box::pin(uploads::complete(ctx, call, repository, id, request))
         }
-        (PushedPath::Upload(id), Method::Delete) => Box::pin(uploads::cancel(ctx, repository, id)),
-        (PushedPath::Blob(digest), Method::Delete) => {
+        (RepositoryPath::Upload(id), Method::Delete) => {
+            Box::pin(uploads::cancel(ctx, repository, id))
+        }
+        (RepositoryPath::Blob(digest), Method::Delete) => {
             Box::pin(blobs::delete(ctx, repository, digest))
         }
-        (PushedPath::Manifest(name), Method::Put) => {
+        (RepositoryPath::Manifest(name), Method::Put) => {
             Box::pin(manifests::push(ctx, call, repository, name, request))
         }
-        (PushedPath::Manifest(name), Method::Delete) => {
+        (RepositoryPath::Manifest(name), Method::Delete) => {
             Box::pin(manifests::delete(ctx, repository, name))
         }
         // The read machine has already answered reads and rejected other methods.
         (
-            PushedPath::Tags
-            | PushedPath::Referrers(_)
-            | PushedPath::Uploads
-            | PushedPath::Upload(_)
-            | PushedPath::Blob(_)
-            | PushedPath::Manifest(_),
+            RepositoryPath::Tags
+            | RepositoryPath::Referrers(_)
+            | RepositoryPath::Uploads
+            | RepositoryPath::Upload(_)
+            | RepositoryPath::Blob(_)
+            | RepositoryPath::Manifest(_),
             _,
         ) => nowhere(),
     }

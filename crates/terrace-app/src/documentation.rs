@@ -78,10 +78,7 @@ pub(crate) async fn add<P: Host>(
     let by = call.caller.name();
     let added = documenter::add(ctx, &publication, &by, requires_possession).await?;
     let Addition::Stored(change, document) = added else {
-        let DocumentationPublication {
-            package, version, ..
-        } = &publication;
-        find_kept(ctx, package, version).await?;
+        find_kept(ctx, &publication.package, &publication.version).await?;
         return ask_for_archive(ctx, &call, &publication, requires_possession);
     };
     let DocumentationPublication {

@@ -55,6 +55,21 @@ pub(crate) async fn read_or_replace<P: Host, T: DeserializeOwned>(
     Ok((document, condition))
 }
 
+/// Returns `None` for a damaged document, which the log names: it must not stop what others need.
+pub(crate) fn intact<P: Host, T>(
+    ctx: &Context<'_, P>,
+    read: Result<T, Failure>,
+) -> Result<Option<T>, Failure> {
+    match read {
+        Ok(read) => Ok(Some(read)),
+        Err(Failure::Corrupt(what)) => {
+            ctx.host.log(&format!("corrupt: {what}"));
+            Ok(None)
+        }
+        Err(failure) => Err(failure),
+    }
+}
+
 /// Returns the bytes of a document, if it exists, with the condition that it has not been changed since. It does not depend on the
 /// type of the document: code for each would be large.
 async fn stored<P: Host>(

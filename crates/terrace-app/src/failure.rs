@@ -1,5 +1,6 @@
 //! The error type of the application.
 
+use terrace_core::http::oci_error::OciError;
 use terrace_core::http::problem::Problem;
 use terrace_core::model::package::Package;
 
@@ -47,6 +48,12 @@ impl From<Problem> for Failure {
 impl From<IssuerError> for Failure {
     fn from(error: IssuerError) -> Self {
         Self::Origin(error.why)
+    }
+}
+
+impl From<OciError> for Failure {
+    fn from(error: OciError) -> Self {
+        Self::Problem(Problem::Oci(error))
     }
 }
 

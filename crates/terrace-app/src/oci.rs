@@ -1,7 +1,6 @@
 //! Repositories that clients push to.
 
 pub(crate) mod blobs;
-pub(crate) mod error;
 pub(crate) mod handlers;
 pub(crate) mod manifests;
 pub(crate) mod mounts;

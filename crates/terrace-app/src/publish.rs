@@ -7,7 +7,7 @@ use terrace_core::api::admin::{
     MirrorBody, MirroredBody, ModuleBody, ProviderBody, PublishAnswer, Published as PublishedBody,
 };
 use terrace_core::http::problem::Problem;
-use terrace_core::http::reply::{CachePolicy, Reply};
+use terrace_core::http::reply::Reply;
 use terrace_core::maintenance::audit::StatusChange;
 use terrace_core::model::address::{MirroredAddress, ModuleAddress, ProviderAddress};
 use terrace_core::model::own_hosts::OwnHosts;
@@ -97,8 +97,7 @@ pub(crate) async fn describe_mirrored<P: Host>(
     let stored = releases::stored(ctx, &package, &version).await?;
     match stored.map(|stored| stored.release) {
         Some(Release::Mirrored(release)) => {
-            let text = json::text(&MirroredBody::from(&release))?;
-            Ok(Reply::json(200, CachePolicy::NoStore, text).into())
+            Ok(json::reply(200, &MirroredBody::from(&release))?.into())
         }
         Some(Release::Erased(tombstone)) => Err(Problem::Gone(tombstone.message()).into()),
         _ => Err(missing.into()),
@@ -126,31 +125,31 @@ async fn publish<P: Host>(
     let publication = &publication.by_job(call.caller.provenance());
     let requires_possession = staging::requires_possession(ctx, &call.caller);
     match publisher::publish(ctx, publication, requires_possession).await? {
-        PublishOutcome::Whole {
-            commits,
-            replaces,
-            provenance,
-            mut warnings,
-        } => {
+        PublishOutcome::Whole(mut accepted) => {
             if requires_possession {
                 staging::discard_staged_later(ctx, publication);
             }
             let mut entry = None;
             if publication.package().origin().is_some() {
-                warnings.extend(mirror_warnings(ctx, publication).await?);
+                let warnings = mirror_warnings(ctx, publication).await?;
+                accepted.warnings.extend(warnings);
             }
             if let Publication::Mirror(it) = publication {
                 let states = [Some("mirrored"), Some("replaced")];
-                let reason = it.replaces().filter(|_| replaces);
+                let reason = it.replaces().filter(|_| accepted.replaces);
                 entry = reason.map(|reason| StatusChange::of_states(states, reason));
             }
             let published = PublishedBody {
                 address: publication.address(),
                 version: publication.version().to_string(),
-                provenance,
-                warnings,
+                provenance: accepted.provenance,
+                warnings: accepted.warnings,
             };
-            let mut outcome = Outcome::from(accepted(published, commits));
+            let reply = match accepted.commits {
+                true => json::reply(201, &PublishAnswer::Created(published))?,
+                false => json::reply(200, &PublishAnswer::Unchanged(published))?,
+            };
+            let mut outcome = Outcome::from(reply);
             if let Some(change) = entry {
                 outcome.entry = AuditDetails::Status(change);
             }
@@ -214,18 +213,5 @@ fn ask_for<P: Host>(
             stored_archives::missing(ctx, name, key, archive.size, urls, origin)
         })
         .collect();
-    Ok(answer(202, &PublishAnswer::Incomplete { missing }))
-}
-
-fn accepted<S>(published: PublishedBody, commits: bool) -> Reply<S> {
-    if commits {
-        answer(201, &PublishAnswer::Created(published))
-    } else {
-        answer(200, &PublishAnswer::Unchanged(published))
-    }
-}
-
-fn answer<S>(status: u16, answer: &PublishAnswer) -> Reply<S> {
-    let text = serde_json::to_string(answer).unwrap_or_default();
-    Reply::json(status, CachePolicy::NoStore, text)
+    json::reply(202, &PublishAnswer::Incomplete { missing })
 }

@@ -1,7 +1,6 @@
 //! Pull-through: fetches packages of other registries on demand.
 
 pub(crate) mod commit;
-pub(crate) mod handler;
 pub(crate) mod package;
 pub(crate) mod puller;
 pub(crate) mod upstream;

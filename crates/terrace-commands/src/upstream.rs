@@ -451,11 +451,11 @@ pub(crate) fn resolve(base: &str, reference: &str) -> String {
 pub(crate) fn failure(about: impl Display, error: &OriginError) -> Failure {
     let text = format!("{about}: {error}");
     match error {
-        OriginError::NotAllowed { .. } => Failure::NotAllowed(format!(
+        error if error.is_denied() => Failure::NotAllowed(format!(
             "{text}; set its token in the variable {CLIENT_TOKENS}<hostname>, with _ for each dot and __ for each dash, \
              or run `terraform login` or `tofu login` with its hostname"
         )),
-        OriginError::Unavailable { .. } => Failure::Unavailable(text),
+        error if error.is_temporary() => Failure::Unavailable(text),
         _ => Failure::refused(text),
     }
 }

@@ -6,6 +6,18 @@
 //! # Out of scope
 //! Storage ([`crate::storage`]) and the wire formats of protocols.
 
+/// Implements `Display` for types that hold their text.
+macro_rules! text_display {
+    ($($type:ty),+) => {$(
+        impl std::fmt::Display for $type {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+    )+};
+}
+pub(crate) use text_display;
+
 pub mod address;
 pub mod commit;
 pub mod mirrored_part;

@@ -18,5 +18,5 @@ mod tag;
 
 pub use artifact::{Artifact, Content, EMPTY_CONFIG, MediaType, artifact, empty_config_digest};
 pub use auth::{OciTokenAnswer, challenge, unauthorized};
-pub use repository::{GeneratedPath, GeneratedReference, GeneratedRepository, GeneratedRequest};
+pub use repository::{GeneratedRepository, GeneratedRequest};
 pub use tag::{TagPage, tags};

@@ -18,11 +18,12 @@ use crate::model::name::ProviderType;
 use crate::model::package::Package;
 use crate::model::platform::Platform;
 use crate::model::provenance::Provenance;
+use crate::model::shasums::Shasums;
 use crate::model::status::KeyStatus;
 use crate::model::subdir::Subdir;
 use crate::model::version::Version;
 use crate::storage::archive_url::ArchiveUrls;
-use crate::storage::key::{ArchiveKey, IndexKey};
+use crate::storage::key::{ArchiveKey, ArchiveKind, IndexKey};
 use crate::storage::release::Release;
 use terrace_archive::{
     ArchiveFormat, ArchiveWarning, Entry, Heads, ZipInspector, check_module_archive,
@@ -136,19 +137,20 @@ pub enum Plan {
     /// Request the upload of these archives.
     Upload(Vec<ExpectedArchive>),
     /// Execute the steps in order.
-    Execute {
-        /// The steps to execute.
-        steps: Vec<PublishStep>,
-        /// Whether the steps contain a commit: of a new release, or of additions to a mirrored one. Otherwise
-        /// they only rebuild indices.
-        commits: bool,
-        /// Whether the commit replaces stored contents.
-        replaces: bool,
-        /// The job that published the release first, if it was a job with a verified identity.
-        provenance: Option<Provenance>,
-        /// Warnings for the publisher.
-        warnings: Vec<String>,
-    },
+    Execute(Vec<PublishStep>, Accepted),
+}
+
+/// A publish that is accepted.
+#[derive(Debug)]
+pub struct Accepted {
+    /// Whether it is a commit: of a new release, or of additions to a mirrored one. Otherwise only indices are rebuilt.
+    pub commits: bool,
+    /// Whether the commit replaces stored contents.
+    pub replaces: bool,
+    /// The job that published the release first, if it was a job with a verified identity.
+    pub provenance: Option<Provenance>,
+    /// Warnings for the publisher.
+    pub warnings: Vec<String>,
 }
 
 /// A storage operation of a publish. Each may be repeated without harm.
@@ -175,6 +177,54 @@ pub enum IndexScope {
     Version,
     /// Those of the version, the version lists and the catalogue.
     VersionAndLists,
+}
+
+/// The reasons against a request, which are all reported at once.
+#[derive(Debug, Default)]
+struct Reasons(Vec<String>);
+
+impl Reasons {
+    /// Returns the value, or keeps the reason against it.
+    fn take<T, E: ToString>(&mut self, result: Result<T, E>) -> Option<T> {
+        self.take_all(result.map_err(|reason| vec![reason]))
+    }
+
+    /// Returns the value, or keeps the reasons against it.
+    fn take_all<T, E: ToString>(&mut self, result: Result<T, Vec<E>>) -> Option<T> {
+        result.map_err(|reasons| self.extend(reasons)).ok()
+    }
+
+    fn extend<E: ToString>(&mut self, reasons: impl IntoIterator<Item = E>) {
+        self.0.extend(reasons.into_iter().map(|it| it.to_string()));
+    }
+
+    fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Returns the value if there are no reasons against it.
+    fn none_or<T>(self, value: T) -> Result<T, Vec<String>> {
+        match self.is_empty() {
+            true => Ok(value),
+            false => Err(self.0),
+        }
+    }
+}
+
+impl From<Reasons> for Vec<String> {
+    fn from(reasons: Reasons) -> Self {
+        reasons.0
+    }
+}
+
+/// Returns the steps that store SHA256SUMS and its signature.
+pub fn signed_documents(shasums: &Shasums, signature: &[u8]) -> Vec<PublishStep> {
+    let store =
+        |bytes: &[u8], kind| PublishStep::StoreArchive(ArchiveKey::of(bytes, kind), bytes.to_vec());
+    vec![
+        store(shasums.as_str().as_bytes(), ArchiveKind::Shasums),
+        store(signature, ArchiveKind::Signature),
+    ]
 }
 
 impl ExpectedArchive {
@@ -234,7 +284,7 @@ impl ExpectedArchive {
     /// The archive's format.
     pub fn format(&self) -> ArchiveFormat {
         match self.key.kind {
-            crate::storage::key::ArchiveKind::Archive(format) => format,
+            ArchiveKind::Archive(format) => format,
             _ => ArchiveFormat::Zip,
         }
     }
@@ -406,13 +456,13 @@ impl Publication {
             }
             match self.onto(&release) {
                 Ok(after) if after == release => {
-                    return Plan::Execute {
-                        steps: vec![refresh(&release)],
+                    let accepted = Accepted {
                         commits: false,
                         replaces: false,
                         provenance: release.provenance().cloned(),
                         warnings: Vec::new(),
                     };
+                    return Plan::Execute(vec![refresh(&release)], accepted);
                 }
                 Ok(grown) => replaces = Some((Some(grown), etag)),
                 Err(_) if self.may_replace(&release) => {
@@ -482,13 +532,13 @@ impl Publication {
                     steps.push(PublishStep::RemoveIndices(keys));
                 }
                 warnings.extend(about_key);
-                Plan::Execute {
-                    steps,
+                let accepted = Accepted {
                     commits: true,
                     replaces: is_replaced,
                     provenance: release.provenance().cloned(),
                     warnings,
-                }
+                };
+                Plan::Execute(steps, accepted)
             }
             _ if reasons.is_empty() => Plan::Upload(missing),
             _ => Plan::Invalid(reasons),

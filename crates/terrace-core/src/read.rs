@@ -33,6 +33,7 @@ use crate::auth::access::CredentialsError;
 use crate::config::Config;
 use crate::http::method::Method;
 use crate::http::reply::Reply;
+use crate::limits;
 use crate::model::own_hosts::OwnHosts;
 use crate::model::package::Package;
 use crate::model::token_id::TokenId;
@@ -78,6 +79,19 @@ struct IndexRequest {
     form: IndexForm,
     cache_seconds: u32,
     projection: Projection,
+}
+
+impl IndexRequest {
+    /// Creates the request for one index, cached as briefly as a list.
+    fn new(key: IndexKey, form: IndexForm, projection: Projection) -> Self {
+        Self {
+            key,
+            others: Vec::new(),
+            form,
+            cache_seconds: limits::LIST_CACHE_SECONDS,
+            projection,
+        }
+    }
 }
 
 /// The result of [`begin`].

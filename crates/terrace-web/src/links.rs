@@ -143,7 +143,9 @@ const PUBLIC_HOST: &str = "registry.terraform.io";
 /// Returns the URL in the public registry of a page that is missing here, if its link [asks](OR) for that.
 pub fn public_page(query: &str, route: &PageRoute) -> Option<String> {
     let asks = Query(query).value(OR).as_deref() == Some("public");
-    let package = match route.package().filter(|_| asks)? {
+    let mut route = route.clone();
+    let package = route.package_mut().filter(|_| asks)?;
+    *package = match &*package {
         Package::Mirrored(address) if address.hostname.as_str() == PUBLIC_HOST => {
             Package::Provider(address.provider.clone())
         }
@@ -152,7 +154,6 @@ pub fn public_page(query: &str, route: &PageRoute) -> Option<String> {
         }
         _ => return None,
     };
-    let route = route.clone().map_package(|_| package);
     Some(format!("https://{PUBLIC_HOST}{route}"))
 }
 

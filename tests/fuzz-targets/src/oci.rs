@@ -8,9 +8,10 @@ use terrace_core::model::oci::{Digest, RepositoryName};
 use terrace_core::model::platform::Platform;
 use terrace_core::model::version::Version;
 use terrace_core::oci::pushed::{
-    ProviderRepositories, PushedManifest, PushedRequest, TagDocument, UploadSession,
+    ProviderRepositories, PushedManifest, PushedRequest, Reference, RepositoryPath, TagDocument,
+    UploadSession,
 };
-use terrace_core::oci::{GeneratedPath, GeneratedReference, GeneratedRequest, TagPage};
+use terrace_core::oci::{GeneratedRequest, TagPage};
 use terrace_core::publish::MirrorPublication;
 
 use crate::{round_trip, split, text};
@@ -22,9 +23,10 @@ pub fn oci(data: &[u8]) {
     let mut next = || lines.next().unwrap_or_default();
     let (path, query, header) = (next(), next(), next());
     if let Ok(GeneratedRequest {
-        path: GeneratedPath::Manifest(GeneratedReference::Tag(version)),
+        path: RepositoryPath::Manifest(Reference::Tag(tag)),
         ..
     }) = GeneratedRequest::parse(path)
+        && let Some(version) = tag.version()
     {
         round_trip::<Version>(&version.to_string());
     }

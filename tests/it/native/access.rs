@@ -62,7 +62,8 @@ pub(super) fn rule(route: &Route, method: Method) -> Option<Rule> {
         (RequiredAccess::Known, _) => Rule::Known,
         (RequiredAccess::Readers, Route::Page(page)) => match page {
             PageRoute::Namespace(_) | PageRoute::Feed(FeedScope::Namespace(_)) => Rule::Readers,
-            page if page.package().is_none() => Rule::ReadersOfAnything,
+            PageRoute::UsedBy(_) => Rule::ReadersOfAnything,
+            page if page.clone().package_mut().is_none() => Rule::ReadersOfAnything,
             _ => Rule::Readers,
         },
         (RequiredAccess::Searchers, _) => Rule::ReadersOfAnything,

@@ -9,3 +9,18 @@ mod failover;
 mod garbage;
 mod presigned;
 mod staging;
+
+use serde_json::Value;
+
+use crate::support::ModuleFixture;
+use crate::support::fixtures::sha256;
+use crate::support::registry::{Registry, Response};
+use crate::support::tokens::post;
+
+fn key_of(fixture: &ModuleFixture) -> String {
+    format!("archives/{}.zip", sha256(&fixture.archive))
+}
+
+fn erase(registry: &Registry, body: &Value) -> Response {
+    post(registry, "/admin/v1/erasures", body)
+}

@@ -36,6 +36,20 @@ impl Pulling {
         Self::with(&[])
     }
 
+    /// Returns a registry and the only provider of its origin.
+    fn one() -> (Self, MirrorFixture) {
+        let pulling = Self::new();
+        let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
+        (pulling, fixture)
+    }
+
+    /// Returns the same after a client has listed the provider.
+    fn listed() -> (Self, MirrorFixture) {
+        let (pulling, fixture) = Self::one();
+        pulling.versions(&fixture);
+        (pulling, fixture)
+    }
+
     /// Returns a registry with additional settings.
     fn with(vars: &[(&str, &str)]) -> Self {
         let memory = Memory::new();

@@ -289,14 +289,10 @@ async fn hide<P: Host>(
     now: UnixTime,
 ) -> Result<bool, Failure> {
     loop {
-        let (document, unchanged) = match documentation::find_for_change(ctx, key).await {
-            Ok(found) => found,
-            // Nothing can be read of a damaged document.
-            Err(Failure::Corrupt(what)) => {
-                ctx.host.log(&format!("corrupt: {what}"));
-                return Ok(true);
-            }
-            Err(failure) => return Err(failure),
+        let found = documentation::find_for_change(ctx, key).await;
+        // Nothing can be read of a damaged document.
+        let Some((document, unchanged)) = documents::intact(ctx, found)? else {
+            return Ok(true);
         };
         let is_meant = |archive: Sha256| only.is_none_or(|only| only == archive);
         let Some(document) = document.filter(|it| is_meant(it.archive.sha256)) else {

@@ -20,6 +20,7 @@ use terrace_core::storage::release::Release;
 use crate::archives::{staging, stored_archives};
 use crate::context::Context;
 use crate::documentation::documentation_removal;
+use crate::documents;
 use crate::documents::documentation::UnusableHead;
 use crate::documents::{documentation, releases};
 use crate::failure::Failure;
@@ -143,10 +144,8 @@ async fn is_renewed<P: Host>(
     if age < limits::DOCUMENTATION_ABANDONED_SECONDS / 2 {
         return Ok(false);
     }
-    let DocumentationPublication {
-        package, version, ..
-    } = publication;
-    Ok(releases::find(ctx, package, version).await?.is_none())
+    let found = releases::find(ctx, &publication.package, &publication.version);
+    Ok(found.await?.is_none())
 }
 
 /// Returns whether the archive is stored, with its digest and its length.
@@ -184,10 +183,8 @@ async fn check_head<P: Host>(
     ctx: &Context<'_, P>,
     publication: &DocumentationPublication,
 ) -> Result<(), Failure> {
-    let DocumentationPublication {
-        package, archive, ..
-    } = publication;
-    match documentation::read_head(ctx, package, archive).await? {
+    let archive = &publication.archive;
+    match documentation::read_head(ctx, &publication.package, archive).await? {
         Ok(_) => Ok(()),
         Err(UnusableHead::Missing) => {
             let message = format!(
@@ -209,22 +206,21 @@ pub(crate) async fn remove<P: Host>(
     expected: Option<Sha256>,
 ) -> Result<Removal, Failure> {
     let key = FactKey::Documentation(package.clone(), version.clone());
-    let removal = match documentation::find_for_change(ctx, &key).await {
-        Ok((None, _)) => Removal::Absent,
-        Ok((Some(stored), unchanged)) => {
+    let found = documentation::find_for_change(ctx, &key).await;
+    let removal = match documents::intact(ctx, found)? {
+        Some((None, _)) => Removal::Absent,
+        Some((Some(stored), unchanged)) => {
             let archive = stored.archive.sha256;
             ensure_expected(Some(archive), expected)?;
             remove_unchanged(ctx, &key, stored, unchanged).await?;
             Removal::Removed(Some(archive))
         }
         // No publisher replaces a damaged document.
-        Err(Failure::Corrupt(what)) => {
-            ctx.host.log(&format!("corrupt: {what}"));
+        None => {
             ensure_expected(None, expected)?;
             documentation::remove(ctx, &key, None).await?;
             Removal::Removed(None)
         }
-        Err(failure) => return Err(failure),
     };
     refresh(ctx, package, version).await?;
     Ok(removal)
@@ -334,10 +330,6 @@ async fn live_release<P: Host>(
 
 /// Returns the key under which the archive is staged.
 pub(crate) fn staged_key(publication: &DocumentationPublication) -> StagedKey {
-    let DocumentationPublication {
-        package,
-        version,
-        archive,
-    } = publication;
-    archive.archive_key().staged_for(package, version)
+    let key = publication.archive.archive_key();
+    key.staged_for(&publication.package, &publication.version)
 }

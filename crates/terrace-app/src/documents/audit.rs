@@ -236,18 +236,11 @@ pub(crate) async fn record<P: Host>(
 /// Returns the number of the newest entry according to the head, which may be outdated. An unreadable head
 /// counts as absent.
 pub(crate) async fn newest_known<P: Host>(ctx: &Context<'_, P>) -> Result<u64, Failure> {
-    match documents::read::<_, AuditHead>(ctx, &FactKey::AuditHead).await {
-        Ok(head) => {
-            let number = head.unwrap_or_default().number;
-            // A number that no log reaches was not written by the registry.
-            Ok(if number < AUDIT_ENTRIES { number } else { 0 })
-        }
-        Err(Failure::Corrupt(what)) => {
-            ctx.host.log(&format!("corrupt: {what}"));
-            Ok(0)
-        }
-        Err(failure) => Err(failure),
-    }
+    let read = documents::read::<_, AuditHead>(ctx, &FactKey::AuditHead).await;
+    let head = documents::intact(ctx, read)?.flatten();
+    let number = head.unwrap_or_default().number;
+    // A number that no log reaches was not written by the registry.
+    Ok(if number < AUDIT_ENTRIES { number } else { 0 })
 }
 
 /// Returns the number of the newest entry; at least one follows `number`.

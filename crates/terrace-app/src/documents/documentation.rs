@@ -12,7 +12,7 @@ use terrace_core::model::version::Version;
 use terrace_core::storage::documentation::{
     ARCHIVE, DOCUMENTATION_REMOVAL_SECONDS, DocumentationArchive, DocumentationDocument,
 };
-use terrace_core::storage::key::{ArchiveKey, ArchiveKind, DOCUMENTATION, FactKey};
+use terrace_core::storage::key::{ArchiveKey, DOCUMENTATION, FactKey};
 
 use crate::context::Context;
 use crate::documents;
@@ -50,14 +50,8 @@ pub(crate) async fn find<P: Host>(
     version: &Version,
 ) -> Result<Option<DocumentationDocument>, Failure> {
     let key = FactKey::Documentation(package.clone(), version.clone());
-    match find_for_change(ctx, &key).await {
-        Ok((document, _)) => Ok(document),
-        Err(Failure::Corrupt(what)) => {
-            ctx.host.log(&format!("corrupt: {what}"));
-            Ok(None)
-        }
-        Err(failure) => Err(failure),
-    }
+    let found = documents::intact(ctx, find_for_change(ctx, &key).await)?;
+    Ok(found.and_then(|(document, _)| document))
 }
 
 /// Returns a document about documentation, with the condition that it has not been changed since.
@@ -157,9 +151,7 @@ pub(crate) async fn page<P: Host>(
         length,
         size,
     } = page;
-    let kind = ArchiveKind::Documentation;
-    let digest = archive;
-    let key = ArchiveKey { digest, kind };
+    let key = ArchiveKey::documentation(archive);
     let offset = head_length.saturating_add(offset);
     let archives = ctx.host.archives();
     let reason = match archives.inflate(key, offset, length, size).await? {
@@ -181,8 +173,7 @@ pub(crate) async fn file<P: Host>(
     head_length: u64,
     file: Member,
 ) -> Result<Option<P::Stream>, Failure> {
-    let kind = ArchiveKind::Documentation;
-    let key = ArchiveKey { digest, kind };
+    let key = ArchiveKey::documentation(digest);
     let offset = head_length.saturating_add(file.offset);
     let archives = ctx.host.archives();
     let length = u64::from(file.length);
@@ -193,10 +184,7 @@ pub(crate) async fn file<P: Host>(
 pub(crate) fn archives(document: &DocumentationDocument) -> Vec<ArchiveKey> {
     let mut archives = vec![document.archive.archive_key()];
     for change in &document.history {
-        let earlier = ArchiveKey {
-            digest: change.archive,
-            kind: ArchiveKind::Documentation,
-        };
+        let earlier = ArchiveKey::documentation(change.archive);
         if !archives.contains(&earlier) {
             archives.push(earlier);
         }
@@ -211,19 +199,13 @@ pub(crate) async fn archive_of<P: Host>(
     listed: &ListedFact,
 ) -> Result<Option<ArchiveKey>, Failure> {
     if let Some(digest) = listed.value(ARCHIVE).and_then(|digest| digest.parse().ok()) {
-        let kind = ArchiveKind::Documentation;
-        return Ok(Some(ArchiveKey { digest, kind }));
+        return Ok(Some(ArchiveKey::documentation(digest)));
     }
     let key = FactKey::parse(&format!("{DOCUMENTATION}{}", listed.name));
     let Some(key @ FactKey::Documentation(..)) = key else {
         return Ok(None);
     };
-    match find_for_change(ctx, &key).await {
-        Ok((document, _)) => Ok(document.map(|document| document.archive.archive_key())),
-        Err(Failure::Corrupt(what)) => {
-            ctx.host.log(&format!("corrupt: {what}"));
-            Ok(None)
-        }
-        Err(failure) => Err(failure),
-    }
+    let found = documents::intact(ctx, find_for_change(ctx, &key).await)?;
+    let document = found.and_then(|(document, _)| document);
+    Ok(document.map(|document| document.archive.archive_key()))
 }

@@ -87,7 +87,7 @@ async fn consisting_of<P: Host>(
             return Ok(());
         }
         let release = releases::find(ctx, &package, &version).await;
-        if let Some(release) = intact(ctx, release)?.flatten()
+        if let Some(release) = documents::intact(ctx, release)?.flatten()
             && has_one_of(&release, archives)
         {
             found.versions.push(DocumentRemoval::of(package, version));
@@ -113,7 +113,9 @@ async fn candidate<P: Host>(
         let mut archives = archives.iter();
         !listed.is_erased && archives.any(|archive| listed.may_consist_of(archive))
     };
-    let listed = intact(ctx, listed)?.flatten().filter(may_consist);
+    let listed = documents::intact(ctx, listed)?
+        .flatten()
+        .filter(may_consist);
     Ok(listed.map(|_| (package, version)))
 }
 
@@ -121,19 +123,4 @@ fn has_one_of(release: &Release, archives: &[ArchiveKey]) -> bool {
     let is_erased = |key: BytesKey| archives.iter().any(|it| BytesKey::from(*it) == key);
     let mut stored = release.stored().into_iter();
     release.erased().is_none() && stored.any(|reference| is_erased(reference.key))
-}
-
-/// Returns `None` for a damaged document, which must not stop an erasure: the log names it.
-fn intact<P: Host, T>(
-    ctx: &Context<'_, P>,
-    read: Result<T, Failure>,
-) -> Result<Option<T>, Failure> {
-    match read {
-        Ok(read) => Ok(Some(read)),
-        Err(Failure::Corrupt(what)) => {
-            ctx.host.log(&format!("corrupt: {what}"));
-            Ok(None)
-        }
-        Err(failure) => Err(failure),
-    }
 }

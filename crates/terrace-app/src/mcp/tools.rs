@@ -120,13 +120,13 @@ async fn described<P: Host>(
         }
         (Question::Module(submodule), PageView::Version(view)) => {
             let submodule = submodule.as_ref();
-            let links = module_links(ctx, call, &package, &view, submodule);
+            let links = links(ctx, call, &package, &view, submodule);
             let version = view.details.version.version.clone();
             let answer = answers::version(*view, submodule, None, links, offset);
             answer.ok_or_else(|| no_submodule(&package, &version, submodule).into())
         }
         (Question::Provider(kind), PageView::Version(view)) => {
-            let links = provider_links(ctx, call, &package, &view);
+            let links = links(ctx, call, &package, &view, None);
             let answer = answers::version(*view, None, kind, links, offset);
             answer.ok_or_else(|| Failure::corrupt("the page"))
         }
@@ -142,29 +142,8 @@ fn no_submodule(package: &Package, version: &Version, submodule: Option<&Relativ
     ))
 }
 
-fn provider_links<P: Host>(
-    ctx: &Context<'_, P>,
-    call: &Call,
-    package: &Package,
-    view: &VersionView,
-) -> Links {
-    let site = site(ctx, &call.origin, &call.caller);
-    let version = &view.details.version.version;
-    let shown = Shown {
-        version,
-        latest: view.details.latest.as_ref(),
-    };
-    Links {
-        source: match package {
-            Package::Mirrored(address) => address.to_string(),
-            package => format!("{}/{}", site.hostname, package.address()),
-        },
-        snippet: snippets::provider(&site, package, shown),
-        page: page_of(call, package, version),
-    }
-}
-
-fn module_links<P: Host>(
+/// Returns the code that uses a package, or a submodule of it, and the links to it.
+fn links<P: Host>(
     ctx: &Context<'_, P>,
     call: &Call,
     package: &Package,
@@ -177,24 +156,38 @@ fn module_links<P: Host>(
         version,
         latest: view.details.latest.as_ref(),
     };
-    let directory = submodule.map(|name| format!("modules/{name}"));
-    let directory = directory.as_deref();
-    let module = view.details.module.as_ref();
-    let part = module.and_then(|module| match submodule {
-        None => Some(&module.root),
-        Some(name) => {
-            let mut submodules = module.submodules.iter();
-            submodules.find(|it| it.name == *name).map(|it| &it.part)
+    let (source, snippet) = match package {
+        Package::Module(_) => {
+            let directory = submodule.map(|name| format!("modules/{name}"));
+            let directory = directory.as_deref();
+            let module = view.details.module.as_ref();
+            let part = module.and_then(|module| match submodule {
+                None => Some(&module.root),
+                Some(name) => {
+                    let mut submodules = module.submodules.iter();
+                    submodules.find(|it| it.name == *name).map(|it| &it.part)
+                }
+            });
+            let whole = snippets::module(&site, package, shown, directory, part);
+            let snippet = match whole.chars().count() > MCP_SNIPPET_CHARS {
+                // The inputs are in the answer anyway.
+                true => snippets::module(&site, package, shown, directory, None),
+                false => whole,
+            };
+            (snippets::module_source(&site, package, directory), snippet)
         }
-    });
-    let snippet = snippets::module(&site, package, shown, directory, part);
+        Package::Mirrored(address) => {
+            let snippet = snippets::provider(&site, package, shown);
+            (address.to_string(), snippet)
+        }
+        Package::Provider(address) => {
+            let snippet = snippets::provider(&site, package, shown);
+            (format!("{}/{address}", site.hostname), snippet)
+        }
+    };
     Links {
-        source: snippets::module_source(&site, package, directory),
-        // The inputs are in the answer anyway.
-        snippet: match snippet.chars().count() > MCP_SNIPPET_CHARS {
-            true => snippets::module(&site, package, shown, directory, None),
-            false => snippet,
-        },
+        source,
+        snippet,
         page: page_of(call, package, version),
     }
 }

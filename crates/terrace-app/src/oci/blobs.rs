@@ -6,7 +6,7 @@ use terrace_core::http::problem::Problem;
 use terrace_core::http::reply::{CachePolicy, Reply};
 use terrace_core::model::oci::{Digest, RepositoryName, UploadId};
 use terrace_core::oci::empty_config_digest;
-use terrace_core::oci::pushed::{LinkDocument, PushedPath, UploadSession};
+use terrace_core::oci::pushed::{LinkDocument, RepositoryPath, UploadSession};
 use terrace_core::read::CONTENT_DIGEST;
 use terrace_core::storage::key::{BytesKey, IndexKey, PushedFact, PushedIndex};
 
@@ -14,7 +14,6 @@ use crate::context::{Context, Task};
 use crate::failure::Failure;
 use crate::host::{Archives as _, Facts as _, Host, Payload, StoreError, Stored, Uploads as _};
 use crate::json;
-use crate::oci::error::oci_failure;
 use crate::oci::uploads::{UploadPayload, names};
 use crate::oci::{pushed_contents, pushed_index_refresh, uploads};
 use crate::outcome::Handled;
@@ -54,7 +53,7 @@ pub(crate) async fn receive<P: Host>(
         },
         Some(Stored::DigestMismatch) => {
             let message = format!("the uploaded bytes do not have the digest {digest}");
-            Err(oci_failure(OciError::new(OciCode::DigestInvalid, message)))
+            Err(OciError::new(OciCode::DigestInvalid, message).into())
         }
         None => {
             let message = "a part of this upload is missing: start a new upload";
@@ -146,7 +145,7 @@ pub(crate) async fn delete<P: Host>(
 ) -> Handled<P::Stream> {
     if !unlink(ctx, &repository, digest).await? {
         let message = format!("{repository} has no blob {digest}");
-        return Err(oci_failure(OciError::new(OciCode::BlobUnknown, message)));
+        return Err(OciError::new(OciCode::BlobUnknown, message).into());
     }
     Ok(Reply::new(202, CachePolicy::NoStore).into())
 }
@@ -176,12 +175,15 @@ pub(crate) async fn linked_before<P: Host>(
 ) -> Result<Reply<P::Stream>, Failure> {
     match pushed_contents::link(ctx, repository, digest).await? {
         Some(_) => Ok(created(repository, digest)),
-        None => Err(oci_failure(otherwise)),
+        None => Err(otherwise.into()),
     }
 }
 
 fn created<S>(repository: &RepositoryName, digest: Digest) -> Reply<S> {
     Reply::new(201, CachePolicy::NoStore)
-        .with("location", PushedPath::Blob(digest).location(repository))
+        .with(
+            "location",
+            RepositoryPath::Blob(digest).location(repository),
+        )
         .with(CONTENT_DIGEST, digest.to_string())
 }

@@ -14,7 +14,6 @@ use crate::concurrent::{Boxed, all};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::host::{Condition, Facts as _, Host, StoreError};
-use crate::oci::error::oci_failure;
 use crate::oci::{pushed_contents, pushed_index_refresh};
 use crate::removal::garbage;
 use crate::{documents, json};
@@ -75,10 +74,7 @@ pub(crate) async fn check_references<P: Host>(
     let message = format!(
         "the manifest refers to {count} blobs or manifests that are not in {repository}: push them first: {named}"
     );
-    Err(oci_failure(OciError::new(
-        OciCode::ManifestBlobUnknown,
-        message,
-    )))
+    Err(OciError::new(OciCode::ManifestBlobUnknown, message).into())
 }
 
 /// Rejects a manifest that was erased, or that refers to erased content.
@@ -264,5 +260,5 @@ async fn write_tombstone<P: Host>(
 }
 
 fn unknown(message: String) -> Failure {
-    oci_failure(OciError::new(OciCode::ManifestUnknown, message))
+    OciError::new(OciCode::ManifestUnknown, message).into()
 }

@@ -1,6 +1,5 @@
 //! Mounts blobs from another repository, so that the client need not upload them.
 
-use terrace_archive::ArchiveFormat;
 use terrace_core::auth::access::{Caller, Owner, Visibility};
 use terrace_core::model::oci::{Digest, RepositoryName};
 use terrace_core::model::own_hosts::OwnHosts;
@@ -8,7 +7,7 @@ use terrace_core::model::package::Package;
 use terrace_core::oci::pushed::LinkDocument;
 use terrace_core::oci::{EMPTY_CONFIG, GeneratedRepository, empty_config_digest};
 use terrace_core::storage::index_document::ContentMetadata;
-use terrace_core::storage::key::{ArchiveKey, ArchiveKind, BytesKey};
+use terrace_core::storage::key::{ArchiveKey, BytesKey};
 
 use crate::archives::stored_archives;
 use crate::context::Context;
@@ -97,10 +96,7 @@ async fn prepare_published<P: Host>(
     else {
         return Ok(None);
     };
-    let archive = ArchiveKey {
-        digest: sha256,
-        kind: ArchiveKind::Archive(ArchiveFormat::Zip),
-    };
+    let archive = ArchiveKey::zip(sha256);
     let is_there = stored_archives::copy(ctx, archive.into(), BytesKey::Blob(digest)).await?;
     Ok(is_there.then_some(LinkDocument { size: zip.size }))
 }

@@ -20,7 +20,6 @@ use crate::context::Context;
 use crate::documents::releases;
 use crate::failure::Failure;
 use crate::host::Host;
-use crate::oci::error::oci_failure;
 use crate::oci::pushed_contents;
 use crate::publish::publisher;
 use crate::publish::publisher::PublishOutcome;
@@ -46,17 +45,14 @@ pub(crate) async fn mirror<P: Host>(
     // With two versions, the second could contradict its mirrored release after the first is stored.
     if versions.next().is_some() {
         let message = "a provider can be pushed with the tag of only one version at a time";
-        return Err(oci_failure(OciError::new(
-            OciCode::ManifestInvalid,
-            message,
-        )));
+        return Err(OciError::new(OciCode::ManifestInvalid, message).into());
     }
     if OwnHosts::new(origin, &ctx.config.hostnames).include(&address.hostname) {
         let message = format!(
             "{} is this registry itself: publish {} with `terrace publish`",
             address.hostname, address.provider
         );
-        return Err(oci_failure(OciError::new(OciCode::Denied, message)));
+        return Err(OciError::new(OciCode::Denied, message).into());
     }
     let publication = publication(ctx, repository, address.clone(), version.clone(), index).await?;
     let publication = publication.by_job(caller.provenance());
@@ -72,9 +68,9 @@ pub(crate) async fn mirror<P: Host>(
             package.address(),
             refusal.reason
         );
-        return Err(oci_failure(
-            OciError::new(OciCode::Denied, message).with_status(409),
-        ));
+        return Err(OciError::new(OciCode::Denied, message)
+            .with_status(409)
+            .into());
     }
     // For a pulled provider, the origin's signed release takes precedence. Later, nothing would fetch it any
     // more.
@@ -93,14 +89,11 @@ pub(crate) async fn mirror<P: Host>(
         Ok(PublishOutcome::Lacks(missing)) => {
             let missing = missing.first().map(|archive| archive.filename.as_str());
             let message = format!("{} is not stored", missing.unwrap_or_default());
-            Err(oci_failure(OciError::new(
-                OciCode::ManifestBlobUnknown,
-                message,
-            )))
+            Err(OciError::new(OciCode::ManifestBlobUnknown, message).into())
         }
         Err(Failure::Problem(Problem::Conflict(reasons))) => {
             let error = OciError::new(OciCode::Denied, reasons.join("; "));
-            Err(oci_failure(error.with_status(409)))
+            Err(error.with_status(409).into())
         }
         Err(Failure::Problem(Problem::Invalid(reasons))) => Err(invalid(&reasons)),
         Err(failure) => Err(failure),
@@ -116,13 +109,12 @@ async fn publication<P: Host>(
     index: &PushedManifest,
 ) -> Result<Publication, Failure> {
     let mut packages = Vec::new();
-    for (digest, platform) in index.provider_targets().map_err(oci_failure)? {
+    for (digest, platform) in index.provider_targets()? {
         let text = pushed_contents::manifest(ctx, repository, digest).await?;
-        let message = || OciError::new(OciCode::ManifestBlobUnknown, digest.to_string());
-        let text = text.ok_or_else(|| oci_failure(message()))?;
-        let target = PushedManifest::parse(text.as_bytes()).map_err(oci_failure)?;
-        let package = target.package(&address, &version, &platform);
-        packages.push(package.map_err(oci_failure)?);
+        let missing = || OciError::new(OciCode::ManifestBlobUnknown, digest.to_string());
+        let text = text.ok_or_else(missing)?;
+        let target = PushedManifest::parse(text.as_bytes())?;
+        packages.push(target.package(&address, &version, &platform)?);
     }
     MirrorPublication::of_pushed(address, version, packages)
         .map(Publication::Mirror)
@@ -142,10 +134,7 @@ async fn copy_blob<P: Host>(
         .is_none()
     {
         let message = format!("{repository} does not contain the zip {digest}");
-        return Err(oci_failure(OciError::new(
-            OciCode::ManifestBlobUnknown,
-            message,
-        )));
+        return Err(OciError::new(OciCode::ManifestBlobUnknown, message).into());
     }
     // A missing blob is reported when the release is planned.
     let copied = stored_archives::copy(ctx, BytesKey::Blob(digest), archive.key.into());
@@ -153,5 +142,5 @@ async fn copy_blob<P: Host>(
 }
 
 fn invalid(reasons: &[String]) -> Failure {
-    oci_failure(OciError::new(OciCode::ManifestInvalid, reasons.join("; ")))
+    OciError::new(OciCode::ManifestInvalid, reasons.join("; ")).into()
 }

@@ -94,10 +94,7 @@ pub(crate) async fn index<P: Host>(
                     return Ok(Some(tombstone));
                 }
             }
-            let index = manifest_index(text, *digest);
-            index
-                .map(Some)
-                .map_err(|error| Failure::corrupt(error.message()))
+            built(text, *digest).map(Some)
         }
         PushedIndex::Blob(repository, digest) => {
             let Some(link) = link(ctx, repository, *digest).await? else {
@@ -185,13 +182,14 @@ async fn stored_manifest_index<P: Host>(
     repository: &RepositoryName,
     digest: Digest,
 ) -> Result<Option<IndexDocument>, Failure> {
-    let Some(text) = manifest(ctx, repository, digest).await? else {
-        return Ok(None);
-    };
+    let text = manifest(ctx, repository, digest).await?;
+    text.map(|text| built(text, digest)).transpose()
+}
+
+/// Returns the index of a stored manifest.
+fn built(text: String, digest: Digest) -> Result<IndexDocument, Failure> {
     let index = manifest_index(text, digest);
-    index
-        .map(Some)
-        .map_err(|error| Failure::corrupt(error.message()))
+    index.map_err(|error| Failure::corrupt(error.message()))
 }
 
 /// Returns a manifest as it was pushed.

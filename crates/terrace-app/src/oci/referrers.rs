@@ -9,7 +9,7 @@ use terrace_core::http::form::Query;
 use terrace_core::http::problem::Problem;
 use terrace_core::http::reply::Reply;
 use terrace_core::model::oci::{Digest, RepositoryName};
-use terrace_core::oci::pushed::{PushedPath, may_be_of_type};
+use terrace_core::oci::pushed::{RepositoryPath, may_be_of_type};
 use terrace_core::read;
 use terrace_core::storage::key::{FactKey, PushedFact};
 
@@ -91,7 +91,7 @@ async fn reply<P: Host>(
         reply = reply.with("oci-filters-applied", "artifactType");
     }
     if let Some(next) = part.next {
-        let path = PushedPath::Referrers(subject).location(repository);
+        let path = RepositoryPath::Referrers(subject).location(repository);
         let filter = filter.map(|it| format!("&artifactType={}", encode(&it)));
         let filter = filter.unwrap_or_default();
         let link = format!("<{path}?last={next}{filter}>; rel=\"next\"");

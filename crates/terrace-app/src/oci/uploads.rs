@@ -8,7 +8,6 @@ use terrace_core::storage::key::{ChunkKey, FactKey, PushedFact, UPLOADS};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::host::{Clock as _, Condition, Facts as _, Host, Payload, Uploads as _};
-use crate::oci::error::oci_failure;
 use crate::{documents, json};
 
 /// Maximum number of objects of abandoned uploads that are removed at once.
@@ -50,7 +49,7 @@ pub(crate) async fn store_body<P: Host>(
     match body {
         UploadPayload::Nothing => Ok(false),
         UploadPayload::Sized(stream, length) => {
-            session.add(first.writer, &[length]).map_err(oci_failure)?;
+            session.add(first.writer, &[length])?;
             uploads.store_chunk(first, Payload::Stream(stream)).await?;
             Ok(true)
         }
@@ -59,9 +58,9 @@ pub(crate) async fn store_body<P: Host>(
             let received: u64 = lengths.iter().sum();
             if declared_length.is_some_and(|declared_length| declared_length != received) {
                 let message = format!("Content-Range does not match the {received} bytes received");
-                return Err(oci_failure(OciError::new(OciCode::SizeInvalid, message)));
+                return Err(OciError::new(OciCode::SizeInvalid, message).into());
             }
-            session.add(first.writer, &lengths).map_err(oci_failure)?;
+            session.add(first.writer, &lengths)?;
             Ok(!lengths.is_empty())
         }
     }
@@ -73,7 +72,7 @@ pub(crate) async fn session<P: Host>(
     id: UploadId,
 ) -> Result<(UploadSession, Condition), Failure> {
     let found = find_session(ctx, repository, id).await?;
-    found.ok_or_else(|| oci_failure(UploadId::unknown()))
+    found.ok_or_else(|| UploadId::unknown().into())
 }
 
 /// Returns an upload of a repository, with the condition that it has not been changed since; `None` if the repository has none with

@@ -6,12 +6,11 @@ use futures_util::future::{join, try_join};
 use terrace_core::http::problem::Problem;
 use terrace_core::index::PublishedDigests;
 use terrace_core::model::package::Package;
-use terrace_core::model::provenance::Provenance;
 use terrace_core::model::status::KeyStatus;
 use terrace_core::model::version::Version;
 use terrace_core::publish::{
-    ArchiveState, ExpectedArchive, ObservedState, Plan, Publication, PublishStep, StoredRelease,
-    release_metadata,
+    Accepted, ArchiveState, ExpectedArchive, ObservedState, Plan, Publication, PublishStep,
+    StoredRelease, release_metadata,
 };
 use terrace_core::storage::key::{ArchiveKey, FactKey};
 use terrace_core::storage::release::Release;
@@ -32,33 +31,10 @@ use crate::removal::garbage;
 use crate::removal::garbage::{GcFence, being_removed};
 use crate::{concurrent, documents};
 
-/// The outcome of executing a plan.
-pub(crate) enum Executed {
-    /// All steps were executed.
-    All,
-    /// Another publisher wrote the release first.
-    WrittenByAnother,
-}
-
-impl Executed {
-    pub(crate) fn is_all(&self) -> bool {
-        matches!(self, Self::All)
-    }
-}
-
 /// The outcome of a publish.
 pub(crate) enum PublishOutcome {
     /// Everything is stored.
-    Whole {
-        /// Whether this publish committed something: a new release, or additions to a mirrored one.
-        commits: bool,
-        /// Whether it replaced stored contents.
-        replaces: bool,
-        /// The job that published the release first, if it was a job with a verified identity.
-        provenance: Option<Provenance>,
-        /// Warnings for the publisher.
-        warnings: Vec<String>,
-    },
+    Whole(Accepted),
     /// These archives are missing.
     Lacks(Vec<ExpectedArchive>),
 }
@@ -81,25 +57,12 @@ pub(crate) async fn publish<P: Host>(
             Plan::Conflict(reasons) => return Err(Problem::Conflict(reasons).into()),
             Plan::Invalid(reasons) => return Err(Problem::Invalid(reasons).into()),
             Plan::Upload(missing) => return Ok(PublishOutcome::Lacks(missing)),
-            Plan::Execute {
-                steps,
-                commits,
-                replaces,
-                provenance,
-                warnings,
-            } => match execute(ctx, steps, &fence, LastWrite::AuditEntry).await? {
-                Executed::All => {
-                    return Ok(PublishOutcome::Whole {
-                        commits,
-                        replaces,
-                        provenance,
-                        warnings,
-                    });
+            Plan::Execute(steps, accepted) => {
+                if execute(ctx, steps, &fence, LastWrite::AuditEntry).await? {
+                    return Ok(PublishOutcome::Whole(accepted));
                 }
-                // Each iteration means that another publisher has written the release. It is never removed
-                // and never loses anything, so this ends.
-                Executed::WrittenByAnother => {}
-            },
+                // Another publisher has written the release. It is never removed and never loses anything, so this ends.
+            }
         }
     }
 }
@@ -200,13 +163,13 @@ async fn digests_in_index<P: Host>(
 }
 
 /// Executes the steps of a plan in order, each again while its key is rate limited; those that store bytes, which nothing
-/// refers to yet, at once. Ends early if another publisher has committed first.
+/// refers to yet, at once. Ends early, with `false`, if another publisher has committed first.
 pub(crate) async fn execute<P: Host>(
     ctx: &Context<'_, P>,
     steps: Vec<PublishStep>,
     fence: &GcFence,
     last: LastWrite,
-) -> Result<Executed, Failure> {
+) -> Result<bool, Failure> {
     let mut storing: Vec<Boxed<'_>> = Vec::new();
     for step in &steps {
         if let PublishStep::StoreArchive(key, bytes) = step {
@@ -219,12 +182,11 @@ pub(crate) async fn execute<P: Host>(
     concurrent::all(storing).await?;
     for step in &steps {
         let execute = async || execute_step(ctx, step, fence, last).await;
-        let executed = documents::retry_while_busy(ctx, execute).await?;
-        if let Executed::WrittenByAnother = executed {
-            return Ok(executed);
+        if !documents::retry_while_busy(ctx, execute).await? {
+            return Ok(false);
         }
     }
-    Ok(Executed::All)
+    Ok(true)
 }
 
 /// Stores a signed document.
@@ -259,10 +221,10 @@ async fn execute_step<P: Host>(
     step: &PublishStep,
     fence: &GcFence,
     last: LastWrite,
-) -> Result<Executed, Failure> {
+) -> Result<bool, Failure> {
     match step {
         // They are stored already.
-        PublishStep::StoreArchive(..) => Ok(Executed::All),
+        PublishStep::StoreArchive(..) => Ok(true),
         PublishStep::CreateRelease(release) => commit(ctx, release, Condition::Absent, fence).await,
         PublishStep::GrowRelease(release, etag) => {
             commit(ctx, release, Condition::Unchanged(etag.clone()), fence).await
@@ -271,14 +233,14 @@ async fn execute_step<P: Host>(
             let change = FactKey::Change(release.package());
             index_writer::rewrite_change_marker(ctx, &change).await?;
             index_refresh::publish_release(ctx, release, *scope, last).await?;
-            Ok(Executed::All)
+            Ok(true)
         }
         PublishStep::RemoveIndices(keys) => {
             let remove = |key| -> Boxed<'_> {
                 Box::pin(async move { Ok(ctx.host.indices().delete(key).await?) })
             };
             concurrent::all(keys.iter().map(remove).collect()).await?;
-            Ok(Executed::All)
+            Ok(true)
         }
     }
 }
@@ -289,14 +251,11 @@ async fn commit<P: Host>(
     release: &Release,
     condition: Condition,
     fence: &GcFence,
-) -> Result<Executed, Failure> {
+) -> Result<bool, Failure> {
     garbage::ensure_fresh(ctx, fence)?;
     let key = FactKey::Release(release.package(), release.version().clone());
     let (document, metadata) = (release.to_document(), release_metadata(release));
     let facts = ctx.host.facts();
     let written = facts.put(&key, &document, &metadata, condition).await?;
-    Ok(match written {
-        Some(_) => Executed::All,
-        None => Executed::WrittenByAnother,
-    })
+    Ok(written.is_some())
 }

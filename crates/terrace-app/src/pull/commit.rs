@@ -3,13 +3,12 @@
 use std::pin::pin;
 
 use futures_util::future::{Either, select};
-use terrace_archive::ArchiveFormat;
 use terrace_core::http::problem::Problem;
 use terrace_core::model::package::{Package, PulledPackage};
 use terrace_core::publish::{
     ArchiveState, ExpectedArchive, ExpectedContents, IndexScope, PublishStep,
 };
-use terrace_core::storage::key::{ArchiveKey, ArchiveKind, Lease};
+use terrace_core::storage::key::{ArchiveKey, Lease};
 use terrace_core::storage::release::{MirroredRelease, OfferedPackage, Release};
 
 use crate::archives::stored_archives;
@@ -37,7 +36,10 @@ pub(crate) async fn store<P: Host>(
     let lease = Lease::Package(Box::new(package.clone()));
     lease::renew(ctx, &lease).await;
     let archives = ctx.host.archives();
-    let mut storing = pin!(archives.store(zip_key(offer.sha256).into(), Payload::Stream(stream)));
+    let mut storing = pin!(archives.store(
+        ArchiveKey::zip(offer.sha256).into(),
+        Payload::Stream(stream)
+    ));
     let stored = loop {
         let pause = pin!(ctx.host.clock().sleep(RENEWAL_SECONDS));
         match select(storing.as_mut(), pause).await {
@@ -69,7 +71,7 @@ pub(crate) async fn commit_stored<P: Host>(
     package: &PulledPackage,
     offer: &OfferedPackage,
 ) -> Result<Committed, Failure> {
-    let key = zip_key(offer.sha256);
+    let key = ArchiveKey::zip(offer.sha256);
     let fence = garbage::fence(ctx).await?;
     let Some(head) = ctx.host.archives().head(key.into()).await? else {
         return Ok(Committed::NotStored);
@@ -109,10 +111,7 @@ pub(crate) async fn commit_stored<P: Host>(
             PublishStep::RefreshIndices(grown, scope),
         ];
         // Each iteration means that another request has changed the release.
-        if publisher::execute(ctx, steps, &fence, LastWrite::Indices)
-            .await?
-            .is_all()
-        {
+        if publisher::execute(ctx, steps, &fence, LastWrite::Indices).await? {
             return Ok(Committed::Yes);
         }
     }
@@ -140,11 +139,4 @@ pub(crate) enum Committed {
     NotStored,
     /// They are rejected, for these reasons.
     Refused(String),
-}
-
-pub(crate) fn zip_key(digest: terrace_base::digest::Sha256) -> ArchiveKey {
-    ArchiveKey {
-        digest,
-        kind: ArchiveKind::Archive(ArchiveFormat::Zip),
-    }
 }

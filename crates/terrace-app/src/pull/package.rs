@@ -18,7 +18,8 @@ use crate::documents::lease::LeaseState;
 use crate::documents::{failover, format, lease};
 use crate::failure::Failure;
 use crate::host::{Clock as _, Download, Host, Upstream as _};
-use crate::pull::commit::{Committed, commit_stored, mirrored, zip_key};
+use crate::outcome::{Call, Handled};
+use crate::pull::commit::{Committed, commit_stored, mirrored};
 use crate::pull::puller::{self, NOT_NOW};
 use crate::pull::upstream;
 use crate::pull::upstream::failure;
@@ -28,8 +29,16 @@ use crate::removal::garbage;
 /// the origin directly, because the other fetch may be slow.
 const WAIT_SECONDS: u32 = 30;
 
-/// Sends the bytes of a package: from storage, or from its origin while they are stored.
-pub(crate) async fn answer<P: Host>(
+/// Sends a package: from storage, or from its origin while it is stored.
+pub(crate) async fn send<P: Host>(
+    ctx: &Context<'_, P>,
+    call: Call,
+    path: PullPath,
+) -> Handled<P::Stream> {
+    Ok(answer(ctx, &path, &call.origin).await?.into())
+}
+
+async fn answer<P: Host>(
     ctx: &Context<'_, P>,
     path: &PullPath,
     origin: &str,
@@ -54,11 +63,10 @@ pub(crate) async fn answer<P: Host>(
             FoundPackage::Offered(_) => return Err(nothing(package).into()),
         };
         if second == 0 {
-            garbage::ensure_kept(ctx, zip_key(offer.sha256).into()).await?;
+            garbage::ensure_kept(ctx, ArchiveKey::zip(offer.sha256).into()).await?;
         }
         if !format::may_write(ctx).await? {
-            let (length, stream) = open_offer(ctx, package, &offer).await?;
-            return Ok(zip(length, stream));
+            return pass_on(ctx, package, &offer).await;
         }
         let lease = Lease::Package(Box::new(package.clone()));
         match lease::acquire(ctx, &lease).await? {
@@ -67,10 +75,7 @@ pub(crate) async fn answer<P: Host>(
                 return lease::pause_after_failure(ctx, &lease, reply).await;
             }
             LeaseState::HeldByOther if second < WAIT_SECONDS => ctx.host.clock().sleep(1).await,
-            LeaseState::HeldByOther => {
-                let (length, stream) = open_offer(ctx, package, &offer).await?;
-                return Ok(zip(length, stream));
-            }
+            LeaseState::HeldByOther => return pass_on(ctx, package, &offer).await,
             LeaseState::Paused => break,
         }
     }
@@ -101,7 +106,7 @@ async fn find<P: Host>(
     let release = release.ok_or_else(|| nothing(package))?;
     let mut stored = release.packages.iter();
     if let Some(stored) = stored.find(|stored| stored.platform == package.platform) {
-        return Ok(FoundPackage::Stored(zip_key(stored.sha256)));
+        return Ok(FoundPackage::Stored(ArchiveKey::zip(stored.sha256)));
     }
     match release.offer(&package.platform) {
         Some(offer) => Ok(FoundPackage::Offered(offer.clone())),
@@ -134,13 +139,10 @@ async fn take<P: Host>(
     // had.
     if !ctx.config.access.guards_reads() {
         match commit_stored(ctx, package, offer).await? {
-            Committed::Yes => return redirect(ctx, zip_key(offer.sha256), origin).await,
+            Committed::Yes => return redirect(ctx, ArchiveKey::zip(offer.sha256), origin).await,
             Committed::NotStored => {}
             // Clients decide for themselves whether to accept it: it is passed on, but not stored.
-            Committed::Refused(_) => {
-                let (length, stream) = open_offer(ctx, package, offer).await?;
-                return Ok(zip(length, stream));
-            }
+            Committed::Refused(_) => return pass_on(ctx, package, offer).await,
         }
     }
     let (length, stream) = open_offer(ctx, package, offer).await?;
@@ -152,6 +154,16 @@ async fn take<P: Host>(
         stream: to_storage,
     })));
     Ok(zip(length, to_client))
+}
+
+/// Sends the bytes of the origin, which are not stored.
+async fn pass_on<P: Host>(
+    ctx: &Context<'_, P>,
+    package: &PulledPackage,
+    offer: &OfferedPackage,
+) -> Result<Reply<P::Stream>, Failure> {
+    let (length, stream) = open_offer(ctx, package, offer).await?;
+    Ok(zip(length, stream))
 }
 
 /// Opens the zip at its origin, and returns its length.

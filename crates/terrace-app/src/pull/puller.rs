@@ -11,8 +11,8 @@ use terrace_core::model::address::MirroredAddress;
 use terrace_core::model::package::{Package, PulledPackage};
 use terrace_core::model::platform::Platform as ProviderPlatform;
 use terrace_core::model::version::Version;
-use terrace_core::publish::{IndexScope, PublishStep};
-use terrace_core::storage::key::{ArchiveKey, ArchiveKind, Lease};
+use terrace_core::publish::{IndexScope, PublishStep, signed_documents};
+use terrace_core::storage::key::Lease;
 use terrace_core::storage::release::{OfferedPackage, Release};
 use terrace_core::upstream::origin::{OriginError, OriginPackage, distinct, offered};
 use terrace_core::upstream::pull::{KnownVersion, OriginDocument, PULL_CHECK_SECONDS};
@@ -254,8 +254,11 @@ async fn fetch_offer<P: Host>(
     pin(ctx, address, version, &packages).await?;
     let now = ctx.host.clock().now();
     let release = offered(&packages, address.clone(), version.clone(), now);
-    let documents = distinct(&packages).flat_map(signed_documents);
-    Ok((Release::Mirrored(release), documents.collect()))
+    let documents = distinct(&packages).filter_map(|package| {
+        let signed = package.signed.as_ref()?;
+        Some(signed_documents(&package.shasums, &signed.signature))
+    });
+    Ok((Release::Mirrored(release), documents.flatten().collect()))
 }
 
 /// Takes the new offer of an origin that has created a version anew, as long as no package of the version is stored: nobody has
@@ -412,17 +415,4 @@ async fn pin<P: Host>(
     let mut checks = packages.iter().map(|package| package.check_pin(&keys));
     let checked: Result<(), OriginError> = checks.try_for_each(|checked| checked);
     checked.map_err(|error| failure(format_args!("{address} {version}"), error))
-}
-
-/// Returns the steps that store the document that an origin signed, and its signature.
-fn signed_documents(package: &OriginPackage) -> Vec<PublishStep> {
-    let Some(signed) = &package.signed else {
-        return Vec::new();
-    };
-    let document =
-        |bytes: &[u8], kind| PublishStep::StoreArchive(ArchiveKey::of(bytes, kind), bytes.to_vec());
-    vec![
-        document(package.shasums.as_str().as_bytes(), ArchiveKind::Shasums),
-        document(&signed.signature, ArchiveKind::Signature),
-    ]
 }

@@ -15,8 +15,7 @@ use crate::http::method::Method;
 use crate::http::problem::Problem;
 use crate::limits;
 use crate::limits::MANIFEST_BYTES;
-use crate::oci::GeneratedPath;
-use crate::oci::pushed::PushedPath;
+use crate::oci::pushed::RepositoryPath;
 
 /// Maximum size of the body of a request that restores documents: the longest manifest, escaped as JSON.
 const RESTORE_BODY_BYTES: u64 = 3 * MANIFEST_BYTES;
@@ -237,19 +236,19 @@ endpoints! {
     RULES              Json  "rules"              ["/admin/v1/rules"]                                                 [get(AnyAdmins), change(Method::Post, AnyAdmins)]
     RULE               Json  "rule"               ["/admin/v1/rules/{id}"]                                            [deletion(AnyAdmins)]
     REINDEX            Json  "reindex"            ["/admin/v1/reindex"]                                               [change(Method::Post, Admins)]
-    VERIFY             Json  "verify"             ["/admin/v1/verify"]                                                [question()]
+    VERIFY             Json  "verify"             ["/admin/v1/verify"]                                                [whole(Method::Post, Admins)]
     FACTS              Json  "facts"              ["/admin/v1/facts"]                                                 [get(Backups), copy()]
     // The POST only returns upload URLs; it uploads nothing.
-    STORED_ARCHIVES    Json  "stored_archives"    ["/admin/v1/archives"]                                              [get(Backups), question()]
+    STORED_ARCHIVES    Json  "stored_archives"    ["/admin/v1/archives"]                                              [get(Backups), whole(Method::Post, Admins)]
     WEBHOOKS           Json  "webhooks"           ["/admin/v1/webhooks"]                                              [get(Admins), change(Method::Post, Admins)]
     WEBHOOK            Json  "webhook"            ["/admin/v1/webhooks/{id}"]                                         [get(Admins), deletion(Admins)]
     WEBHOOK_TEST       Json  "webhook_test"       ["/admin/v1/webhooks/{id}/test"]                                    [change(Method::Post, Admins)]
     ERASURES           Json  "erasures"           ["/admin/v1/erasures"]                                              [change(Method::Post, Admins)]
     GARBAGE            Json  "garbage"            ["/admin/v1/garbage"]                                               [change(Method::Post, Admins)]
     // Works while R2 does not: the handler writes the audit entry, or the scheduled event when R2 answers again.
-    FAILOVER           Json  "failover"           ["/admin/v1/failover"]                                              [get(Admins), switch()]
+    FAILOVER           Json  "failover"           ["/admin/v1/failover"]                                              [get(Admins), whole(Method::Put, Admins)]
     // The POST changes nothing in the registry: it returns URLs, and removes erased objects from the second bucket.
-    REPLICATION        Json  "replication"        ["/admin/v1/replication"]                                           [question()]
+    REPLICATION        Json  "replication"        ["/admin/v1/replication"]                                           [whole(Method::Post, Admins)]
 }
 
 const fn action(method: Method, access: RequiredAccess, body: BodyHandling) -> Action {
@@ -295,36 +294,19 @@ const fn push(method: Method) -> Action {
     }
 }
 
+/// A request with a JSON document.
+const fn whole(method: Method, access: RequiredAccess) -> Action {
+    let body = BodyHandling::Whole(limits::ADMIN_BODY_BYTES);
+    action(method, access, body)
+}
+
 /// A change described by a JSON document.
 const fn change(method: Method, access: RequiredAccess) -> Action {
-    action(
-        method,
-        access,
-        BodyHandling::Whole(limits::ADMIN_BODY_BYTES),
-    )
-    .audited()
+    whole(method, access).audited()
 }
 
 const fn deletion(access: RequiredAccess) -> Action {
     action(Method::Delete, access, BodyHandling::Ignored).audited()
-}
-
-/// The change of the bucket that serves downloads, which writes no document that needs R2.
-const fn switch() -> Action {
-    action(
-        Method::Put,
-        Admins,
-        BodyHandling::Whole(limits::ADMIN_BODY_BYTES),
-    )
-}
-
-/// A POST request that changes nothing.
-const fn question() -> Action {
-    action(
-        Method::Post,
-        Admins,
-        BodyHandling::Whole(limits::ADMIN_BODY_BYTES),
-    )
 }
 
 /// A part of a backup to restore.
@@ -410,10 +392,13 @@ impl Route {
                 OciRoute::Token => &OCI_TOKEN,
                 OciRoute::Catalog => &OCI_CATALOG,
                 OciRoute::Generated(request) => match request.path {
-                    GeneratedPath::Tags => &OCI_TAGS,
-                    GeneratedPath::Manifest(_) => &OCI_MANIFEST,
-                    GeneratedPath::Blob(_) => &OCI_BLOB,
-                    GeneratedPath::Referrers(_) => &OCI_REFERRERS,
+                    RepositoryPath::Tags => &OCI_TAGS,
+                    RepositoryPath::Manifest(_) => &OCI_MANIFEST,
+                    RepositoryPath::Referrers(_) => &OCI_REFERRERS,
+                    // The parser refuses uploads.
+                    RepositoryPath::Blob(_)
+                    | RepositoryPath::Uploads
+                    | RepositoryPath::Upload(_) => &OCI_BLOB,
                 },
                 OciRoute::Pushed(request) => pushed(&request.path),
             },
@@ -446,14 +431,14 @@ impl HandledRoute {
     }
 }
 
-fn pushed(path: &PushedPath) -> &'static Endpoint {
+fn pushed(path: &RepositoryPath) -> &'static Endpoint {
     match path {
-        PushedPath::Tags => &PUSHED_TAGS,
-        PushedPath::Manifest(_) => &PUSHED_MANIFEST,
-        PushedPath::Blob(_) => &PUSHED_BLOB,
-        PushedPath::Referrers(_) => &PUSHED_REFERRERS,
-        PushedPath::Uploads => &PUSHED_UPLOADS,
-        PushedPath::Upload(_) => &PUSHED_UPLOAD,
+        RepositoryPath::Tags => &PUSHED_TAGS,
+        RepositoryPath::Manifest(_) => &PUSHED_MANIFEST,
+        RepositoryPath::Blob(_) => &PUSHED_BLOB,
+        RepositoryPath::Referrers(_) => &PUSHED_REFERRERS,
+        RepositoryPath::Uploads => &PUSHED_UPLOADS,
+        RepositoryPath::Upload(_) => &PUSHED_UPLOAD,
     }
 }
 

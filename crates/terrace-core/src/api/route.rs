@@ -23,6 +23,7 @@ use crate::http::problem::Problem;
 use crate::limits;
 use crate::model::address::{MirroredAddress, ModuleAddress, ProviderAddress};
 use crate::model::name::NameError;
+use crate::model::package::Package;
 use crate::oci::pushed::PushedRequest;
 use terrace_base::untrusted::{QUOTED_CHARS, line};
 
@@ -232,6 +233,29 @@ fn any_module<'s, 't>(
         ..module(namespace, name, system)?
     };
     Ok(Some((address, rest)))
+}
+
+/// Parses the address of a package after its kind, and returns the segments that follow with it. `None` if they name none.
+/// `mirror` is the kind of mirrored providers in these paths.
+fn package<'s, 't>(
+    kind: &str,
+    segments: &'s [&'t str],
+    mirror: &str,
+) -> Result<Option<(Package, &'s [&'t str])>, NameError> {
+    Ok(match (kind, segments) {
+        ("modules", segments) => {
+            any_module(segments)?.map(|(address, rest)| (Package::Module(address), rest))
+        }
+        ("providers", [namespace, provider_type, rest @ ..]) => {
+            let address = provider(namespace, provider_type)?;
+            Some((Package::Provider(address), rest))
+        }
+        (kind, [hostname, namespace, provider_type, rest @ ..]) if kind == mirror => {
+            let address = mirrored(hostname, namespace, provider_type)?;
+            Some((Package::Mirrored(address), rest))
+        }
+        _ => None,
+    })
 }
 
 #[cfg(test)]

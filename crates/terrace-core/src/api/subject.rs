@@ -1,14 +1,12 @@
 //! The package that a request is about, as its path names it.
 
 use crate::api::route::{
-    AdminRoute, ApiRoute, BytesRoute, FeedScope, MirrorRoute, OciRoute, PageRoute, Route,
-    TerraformRoute,
+    AdminRoute, ApiRoute, BytesRoute, MirrorRoute, OciRoute, PageRoute, Route, TerraformRoute,
 };
 use crate::model::own_hosts::OwnHosts;
 use crate::model::package::Package;
 use crate::model::version::{RequestedVersion, Version};
-use crate::oci::pushed::{PushedPath, Reference};
-use crate::oci::{GeneratedPath, GeneratedReference};
+use crate::oci::pushed::{Reference, RepositoryPath};
 
 /// The package and the version that a request is about, for its log line.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -50,14 +48,14 @@ impl Subject {
             )),
             Route::Oci(OciRoute::Generated(request)) => {
                 let version = match request.path {
-                    GeneratedPath::Manifest(GeneratedReference::Tag(version)) => Some(version),
+                    RepositoryPath::Manifest(Reference::Tag(tag)) => tag.version(),
                     _ => None,
                 };
                 Some((request.repository.package(own), version))
             }
             Route::Oci(OciRoute::Pushed(request)) => {
                 let version = match &request.path {
-                    PushedPath::Manifest(Reference::Tag(tag)) => Some(tag.as_str().to_owned()),
+                    RepositoryPath::Manifest(Reference::Tag(tag)) => Some(tag.as_str().to_owned()),
                     _ => None,
                 };
                 let package = Some(request.repository.to_string());
@@ -108,36 +106,26 @@ fn of_mirror(route: MirrorRoute) -> Found {
     })
 }
 
-fn of_api(route: ApiRoute) -> Found {
-    Some(match route {
-        ApiRoute::Package(package) | ApiRoute::UsedBy(package) => (package, None),
-        ApiRoute::Version(package, version)
-        | ApiRoute::Navigation(package, version)
-        | ApiRoute::Document(package, version, _) => (package, exact(version)),
-        ApiRoute::Search
-        | ApiRoute::Check
-        | ApiRoute::Namespaces
-        | ApiRoute::Namespace(_)
-        | ApiRoute::Token => {
-            return None;
-        }
-    })
+fn of_api(mut route: ApiRoute) -> Found {
+    let package = route.package_mut()?.clone();
+    let version = match route {
+        ApiRoute::Version(_, version)
+        | ApiRoute::Navigation(_, version)
+        | ApiRoute::Document(_, version, _) => exact(version),
+        _ => None,
+    };
+    Some((package, version))
 }
 
-fn of_page(route: PageRoute) -> Found {
-    Some(match route {
-        PageRoute::Package(package)
-        | PageRoute::Versions(package)
-        | PageRoute::UsedBy(package)
-        | PageRoute::Comparison(package, ..)
-        | PageRoute::ComparisonForm(package)
-        | PageRoute::Feed(FeedScope::Package(package))
-        | PageRoute::Badge(package, _) => (package, None),
-        PageRoute::Version(package, version)
-        | PageRoute::Document(package, version, _)
-        | PageRoute::Text(package, version, _) => (package, exact(version)),
-        _ => return None,
-    })
+fn of_page(mut route: PageRoute) -> Found {
+    let package = route.package_mut()?.clone();
+    let version = match route {
+        PageRoute::Version(_, version)
+        | PageRoute::Document(_, version, _)
+        | PageRoute::Text(_, version, _) => exact(version),
+        _ => None,
+    };
+    Some((package, version))
 }
 
 fn of_admin(route: AdminRoute) -> Found {

@@ -1,6 +1,5 @@
 //! Pages, and their places in the archive.
 
-use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
@@ -74,11 +73,7 @@ impl FromStr for PageName {
     }
 }
 
-impl fmt::Display for PageName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
+crate::model::text_display!(PageName);
 
 terrace_base::text_serde!(PageName);
 

@@ -86,7 +86,10 @@ pub enum DocumentationKind {
 
 /// The error for a text that is not the kind of a page.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("there is no kind of documentation with this name")]
+#[error(
+    "a kind of documentation is overview, guides, functions, ephemeral-resources, resources, data-sources, list-resources, \
+     actions or state-stores"
+)]
 pub struct DocumentationKindError;
 
 impl DocumentationKind {

@@ -10,7 +10,7 @@ use crate::model::oci::{Digest, RepositoryName};
 use crate::model::owner::{Owner, OwnerPattern};
 use crate::model::package::Package;
 use crate::model::version::Version;
-use crate::oci::pushed::{ProviderRepositories, PushedPath, Reference};
+use crate::oci::pushed::{ProviderRepositories, Reference, RepositoryPath};
 use crate::storage::key::FactKey;
 use crate::storage::webhook::{EventKind, WebhookFormat};
 use terrace_base::json;
@@ -132,7 +132,7 @@ impl Event {
                 of_token("token.rotated", &id.to_string())
             }
             ("PUT", Route::Oci(OciRoute::Pushed(request))) => match request.path {
-                PushedPath::Manifest(reference) => {
+                RepositoryPath::Manifest(reference) => {
                     let owner = repositories.owner(&request.repository);
                     pushed(owner, request.repository.to_string(), &reference)
                 }

@@ -152,25 +152,21 @@ fn used(text: &str) -> Result<Vec<UsedPackage>, String> {
 }
 
 /// The arguments that have not been taken yet.
-struct Arguments<'j>(Option<Members<'j>>);
+struct Arguments<'j>(Members<'j>);
 
 impl<'j> Arguments<'j> {
     fn parse(json: Option<&'j str>) -> Result<Self, ArgumentError> {
         match json {
-            None | Some("null") => Ok(Self(None)),
-            Some(json) => match Members::parse(json.as_bytes()) {
-                Some(members) => Ok(Self(Some(members))),
-                None => Err(ArgumentError::NotObject),
-            },
+            None | Some("null") => Ok(Self(Members::default())),
+            Some(json) => Members::parse(json.as_bytes())
+                .map(Self)
+                .ok_or(ArgumentError::NotObject),
         }
     }
 
     /// Takes a text. Assistants send null or an empty text for no value.
     fn text(&mut self, name: &'static str) -> Result<Option<String>, ArgumentError> {
-        let Some(members) = &mut self.0 else {
-            return Ok(None);
-        };
-        match members.text(name) {
+        match self.0.text(name) {
             Ok(text) => Ok(text
                 .map(|text| text.trim().to_owned())
                 .filter(|text| !text.is_empty())),
@@ -222,7 +218,7 @@ impl<'j> Arguments<'j> {
             ),
             Tool::GetProvider => (
                 self.version()?,
-                Question::Provider(self.optional("kind", documentation_kind)?),
+                Question::Provider(self.optional("kind", parsed)?),
             ),
             Tool::GetDocs => (
                 self.version()?,
@@ -290,19 +286,17 @@ impl<'j> Arguments<'j> {
 
     /// Takes a number. Assistants send it as a text as well.
     fn offset(&mut self) -> Result<usize, ArgumentError> {
-        let Some(json) = self.0.as_mut().and_then(|it| it.take("offset")) else {
-            return Ok(0);
+        let json = match self.0.take("offset") {
+            None | Some("null") => return Ok(0),
+            Some(json) => json,
         };
-        if json == "null" {
-            return Ok(0);
-        }
         let number = json.trim_matches('"').parse::<u32>().ok();
         let number = number.and_then(|number| usize::try_from(number).ok());
         number.ok_or_else(|| invalid("offset", json, OFFSET))
     }
 
     fn check_all_taken(self, tool: Tool) -> Result<(), ArgumentError> {
-        match self.0.and_then(Members::into_left) {
+        match self.0.into_left() {
             None => Ok(()),
             Some(name) => Err(ArgumentError::Unknown(name, tool.takes())),
         }
@@ -326,18 +320,6 @@ fn package(text: &str, own: &OwnHosts<'_>) -> Option<Package> {
 
 fn version(text: &str) -> Result<Version, String> {
     Version::parse_request(text).map_err(|_| VERSION.to_owned())
-}
-
-fn documentation_kind(text: &str) -> Result<DocumentationKind, String> {
-    let mut kinds = DocumentationKind::ALL.into_iter();
-    let is_named = |kind: &DocumentationKind| {
-        let name = kind.as_str();
-        name == text || name.strip_suffix('s') == Some(text)
-    };
-    kinds.find(is_named).ok_or_else(|| {
-        let names = DocumentationKind::ALL.map(DocumentationKind::as_str);
-        format!("one of {}", names.join(", "))
-    })
 }
 
 fn symbol_kind(text: &str) -> Result<SearchKind, String> {

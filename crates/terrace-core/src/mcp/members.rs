@@ -7,6 +7,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 /// The members that have not been taken yet, each with its value in JSON.
+#[derive(Default)]
 pub(super) struct Members<'j>(Vec<(String, &'j RawValue)>);
 
 struct MembersVisitor;

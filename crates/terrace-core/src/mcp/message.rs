@@ -230,14 +230,7 @@ impl McpError {
     }
 }
 
-/// A message as sent.
-struct Envelope<'b> {
-    method: Option<String>,
-    params: Params<'b>,
-}
-
 /// The parameters of all methods.
-#[derive(Default)]
 struct Params<'b> {
     name: Option<String>,
     uri: Option<String>,
@@ -257,8 +250,7 @@ pub fn receive(head: &McpHead<'_>, body: &[u8]) -> Result<Incoming, Refusal> {
     let mut members = members(body).map_err(unread)?;
     let id = members.take("id").map(RequestId::parse).transpose();
     let id = id.map_err(unread)?;
-    let received = envelope(members).and_then(|envelope| received(head, envelope, id.clone()));
-    received.map_err(|error| Refusal { id, error })
+    received(head, members, id.clone()).map_err(|error| Refusal { id, error })
 }
 
 fn members(body: &[u8]) -> Result<Members<'_>, McpError> {
@@ -271,47 +263,31 @@ fn members(body: &[u8]) -> Result<Members<'_>, McpError> {
     }
 }
 
-fn envelope(mut members: Members<'_>) -> Result<Envelope<'_>, McpError> {
-    let not_text = |_| McpError::NotRequest("its members jsonrpc and method must be texts");
-    match members.text("jsonrpc").map_err(not_text)?.as_deref() {
-        Some("2.0") => {}
-        _ => return Err(McpError::NotRequest("its member jsonrpc must be \"2.0\"")),
-    }
-    Ok(Envelope {
-        method: members.text("method").map_err(not_text)?,
-        params: match object(members.take("params"), "params")? {
-            Some(members) => params(members)?,
-            None => Params::default(),
-        },
-    })
-}
-
 fn params(mut members: Members<'_>) -> Result<Params<'_>, McpError> {
     let not_text =
         |_| McpError::Params("a name, a URI, a cursor and a revision must be texts".to_owned());
-    let meta = object(members.take("_meta"), "_meta")?;
-    let (revision, has_capabilities) = match meta {
-        None => (None, false),
-        Some(mut meta) => (
-            meta.text(META_REVISION).map_err(not_text)?,
-            meta.take(META_CAPABILITIES).is_some(),
-        ),
-    };
+    let mut meta = object(members.take("_meta"), "_meta")?;
     Ok(Params {
         name: members.text("name").map_err(not_text)?,
         uri: members.text("uri").map_err(not_text)?,
         cursor: members.text("cursor").map_err(not_text)?,
         arguments: members.take("arguments"),
-        revision,
-        has_capabilities,
+        revision: meta.text(META_REVISION).map_err(not_text)?,
+        has_capabilities: meta.take(META_CAPABILITIES).is_some(),
     })
 }
 
 fn received(
     head: &McpHead<'_>,
-    Envelope { method, params }: Envelope<'_>,
+    mut members: Members<'_>,
     id: Option<RequestId>,
 ) -> Result<Incoming, McpError> {
+    let not_text = |_| McpError::NotRequest("its members jsonrpc and method must be texts");
+    if members.text("jsonrpc").map_err(not_text)?.as_deref() != Some("2.0") {
+        return Err(McpError::NotRequest("its member jsonrpc must be \"2.0\""));
+    }
+    let method = members.text("method").map_err(not_text)?;
+    let params = params(object(members.take("params"), "params")?)?;
     let Some(method) = method else {
         let rule = "it has no method, and this registry sends no requests that it could respond to";
         return Err(McpError::NotRequest(rule));
@@ -389,10 +365,7 @@ fn operation(method: &str, params: Params<'_>, revision: Revision) -> Result<Ope
     Ok(match method {
         "server/discover" if is_stateless => Operation::Discover,
         "ping" if !is_stateless => Operation::Ping,
-        "tools/list" => match params.cursor {
-            None => Operation::ListTools,
-            Some(_) => return Err(one_page()),
-        },
+        "tools/list" => Operation::ListTools,
         "tools/call" => {
             let name = params.name.ok_or_else(|| missing("name"))?;
             let tool = Tool::parse(&name).ok_or(McpError::UnknownTool(name))?;
@@ -400,10 +373,7 @@ fn operation(method: &str, params: Params<'_>, revision: Revision) -> Result<Ope
             Operation::CallTool(tool, arguments)
         }
         "resources/list" => Operation::ListResources(params.cursor.map(last_package).transpose()?),
-        "resources/templates/list" => match params.cursor {
-            None => Operation::ListTemplates,
-            Some(_) => return Err(one_page()),
-        },
+        "resources/templates/list" => Operation::ListTemplates,
         "resources/read" => Operation::ReadResource(params.uri.ok_or_else(|| missing("uri"))?),
         method => {
             return Err(McpError::UnknownMethod {
@@ -414,16 +384,15 @@ fn operation(method: &str, params: Params<'_>, revision: Revision) -> Result<Ope
     })
 }
 
-/// Parses an object, if there is one.
-fn object<'b>(json: Option<&'b str>, name: &str) -> Result<Option<Members<'b>>, McpError> {
+/// Parses an object in a message; one that is absent or `null` has no members.
+fn object<'b>(json: Option<&'b str>, name: &str) -> Result<Members<'b>, McpError> {
     match json {
-        None | Some("null") => Ok(None),
-        Some(json) => match Members::parse(json.as_bytes()) {
-            Some(members) => Ok(Some(members)),
-            None => Err(McpError::Params(format!(
+        None | Some("null") => Ok(Members::default()),
+        Some(json) => Members::parse(json.as_bytes()).ok_or_else(|| {
+            McpError::Params(format!(
                 "{name} must be an object, each member of which is given once"
-            ))),
-        },
+            ))
+        }),
     }
 }
 
@@ -443,10 +412,6 @@ fn last_package(cursor: String) -> Result<Package, McpError> {
             quoted(&cursor)
         ))
     })
-}
-
-fn one_page() -> McpError {
-    McpError::Params("there is no further page: the first one has everything".to_owned())
 }
 
 /// Checks that a request does not come from a page of another website: a browser states the origin of the page that sends a

@@ -11,7 +11,6 @@ use super::tools;
 use crate::http::problem::Problem;
 use crate::http::reply::{Body, CachePolicy, Reply};
 use terrace_base::json;
-use terrace_base::json::push_escaped;
 
 /// How long an MCP client may keep the list of tools, in milliseconds. Only a deployment changes it.
 const MCP_LIST_MILLIS: u32 = 300_000;
@@ -25,24 +24,24 @@ const INSTRUCTIONS: &str = "This is the registry of an organisation for Terrafor
 /// The templates of resources: the documents of each version.
 const TEMPLATES: &str = r#"[{"uriTemplate":"terrace:///modules/{namespace}/{name}/{system}/{version}/docs/{+document}","name":"Document of a module","description":"readme, submodules/{name}, examples/{name} or examples/{name}/{file} of a version, or of latest. The text is the publisher's."},{"uriTemplate":"terrace:///providers/{namespace}/{type}/{version}/docs/{+document}","name":"Document of a provider","description":"overview, or {kind}/{name} such as resources/widget, of a version, or of latest. The text is the publisher's."},{"uriTemplate":"terrace:///mirror/{hostname}/{namespace}/{type}/{version}/docs/{+document}","name":"Document of a mirrored provider","description":"overview, or {kind}/{name}, of a version, or of latest. The text is the publisher's."}]"#;
 
-/// The members of a result that tell how long a client may keep it.
-#[derive(Debug, Clone, Copy)]
-struct Cached {
-    millis: u32,
-    scope: &'static str,
+/// The name and the version of this registry.
+const SERVER: &str = concat!(
+    r#"{"name":"terrace","title":"Terrace, a registry for Terraform and OpenTofu","version":""#,
+    env!("CARGO_PKG_VERSION"),
+    r#""}"#
+);
+
+const CAPABILITIES: &str = r#""capabilities":{"tools":{},"resources":{}}"#;
+
+/// Returns the members of a result that is the same for every caller.
+fn public() -> String {
+    format!(r#","ttlMs":{MCP_LIST_MILLIS},"cacheScope":"public""#)
 }
 
-/// Results that are the same for every caller.
-const PUBLIC: Option<Cached> = Some(Cached {
-    millis: MCP_LIST_MILLIS,
-    scope: "public",
-});
-
-/// Results that depend on the caller.
-const PRIVATE: Option<Cached> = Some(Cached {
-    millis: MCP_DOCUMENT_MILLIS,
-    scope: "private",
-});
+/// Returns the members of a result that depends on the caller.
+fn private() -> String {
+    format!(r#","ttlMs":{MCP_DOCUMENT_MILLIS},"cacheScope":"private""#)
+}
 
 /// A request that is answered: its ID and its revision.
 #[derive(Debug, Clone)]
@@ -56,73 +55,78 @@ pub struct Answered {
 impl Answered {
     /// Answers `initialize`.
     pub fn initialized<S>(&self) -> Reply<S> {
-        let mut result = String::from("{\"protocolVersion\":\"");
-        result.push_str(self.revision.as_str());
-        result.push_str("\",\"capabilities\":{\"tools\":{},\"resources\":{}},\"serverInfo\":");
-        result.push_str(&server());
-        push_instructions(&mut result);
-        result.push('}');
-        self.result(result, None)
+        let revision = self.revision.as_str();
+        let instructions = json::to_string(INSTRUCTIONS);
+        self.result(
+            format!(
+                r#"{{"protocolVersion":"{revision}",{CAPABILITIES},"serverInfo":{SERVER},"instructions":{instructions}}}"#
+            ),
+            String::new(),
+        )
     }
 
     /// Answers `server/discover`.
     pub fn discovered<S>(&self) -> Reply<S> {
-        let mut result = String::from("{\"supportedVersions\":");
-        result.push_str(&json::to_string(&Revision::ALL.map(Revision::as_str)));
-        result.push_str(",\"capabilities\":{\"tools\":{},\"resources\":{}}");
-        push_instructions(&mut result);
-        result.push('}');
-        self.result(result, PUBLIC)
+        let revisions = json::to_string(&Revision::ALL.map(Revision::as_str));
+        let instructions = json::to_string(INSTRUCTIONS);
+        self.result(
+            format!(
+                r#"{{"supportedVersions":{revisions},{CAPABILITIES},"instructions":{instructions}}}"#
+            ),
+            public(),
+        )
     }
 
     /// Answers `ping`.
     pub fn pong<S>(&self) -> Reply<S> {
-        self.result("{}".to_owned(), None)
+        self.result("{}".to_owned(), String::new())
     }
 
     /// Answers `tools/list`.
     pub fn tools<S>(&self) -> Reply<S> {
-        self.result(format!("{{\"tools\":{}}}", tools::definitions()), PUBLIC)
+        self.result(format!(r#"{{"tools":{}}}"#, tools::definitions()), public())
     }
 
     /// Answers `resources/templates/list`.
     pub fn templates<S>(&self) -> Reply<S> {
-        self.result(format!("{{\"resourceTemplates\":{TEMPLATES}}}"), PUBLIC)
+        self.result(format!(r#"{{"resourceTemplates":{TEMPLATES}}}"#), public())
     }
 
     /// Answers `resources/list`.
     pub fn resources<S>(&self, list: &impl Serialize) -> Reply<S> {
-        self.result(json::to_string(list), PRIVATE)
+        self.result(json::to_string(list), private())
     }
 
     /// Answers `resources/read`.
     pub fn contents<S>(&self, uri: &str, resource: &DocumentResource, text: &str) -> Reply<S> {
-        let mut result = String::from("{\"contents\":[{\"uri\":\"");
-        push_escaped(&mut result, uri);
-        result.push_str("\",\"mimeType\":\"");
-        result.push_str(resource.content_type());
-        result.push_str("\",\"text\":\"");
-        push_escaped(&mut result, text);
-        result.push_str("\"}]}");
-        self.result(result, PRIVATE)
+        let (uri, text) = (json::to_string(uri), json::to_string(text));
+        let content_type = resource.content_type();
+        self.result(
+            format!(
+                r#"{{"contents":[{{"uri":{uri},"mimeType":"{content_type}","text":{text}}}]}}"#
+            ),
+            private(),
+        )
     }
 
     /// Answers `tools/call` with structured contents, in JSON. Clients that know only texts get them as a text.
     pub fn tool<S>(&self, structured: &str) -> Reply<S> {
-        let mut result = String::from("{\"content\":[{\"type\":\"text\",\"text\":\"");
-        push_escaped(&mut result, structured);
-        result.push_str("\"}],\"structuredContent\":");
-        result.push_str(structured);
-        result.push_str(",\"isError\":false}");
-        self.result(result, None)
+        let text = json::to_string(structured);
+        self.result(
+            format!(
+                r#"{{"content":[{{"type":"text","text":{text}}}],"structuredContent":{structured},"isError":false}}"#
+            ),
+            String::new(),
+        )
     }
 
     /// Answers `tools/call` with an error, which the assistant reads.
     pub fn tool_error<S>(&self, message: &str) -> Reply<S> {
-        let mut result = String::from("{\"content\":[{\"type\":\"text\",\"text\":\"");
-        push_escaped(&mut result, message);
-        result.push_str("\"}],\"isError\":true}");
-        self.result(result, None)
+        let text = json::to_string(message);
+        self.result(
+            format!(r#"{{"content":[{{"type":"text","text":{text}}}],"isError":true}}"#),
+            String::new(),
+        )
     }
 
     /// Answers with an error of the protocol.
@@ -132,31 +136,17 @@ impl Answered {
     }
 
     /// Answers with a result, an object in JSON, to which the members of the revision are added.
-    fn result<S>(&self, result: String, cached: Option<Cached>) -> Reply<S> {
-        let mut text = format!(
-            "{{\"jsonrpc\":\"2.0\",\"id\":{},\"result\":",
-            self.id.as_json()
-        );
-        let members = result
-            .strip_suffix('}')
-            .filter(|_| self.revision.is_stateless());
-        match members {
-            None => text.push_str(&result),
-            Some(members) => {
-                text.push_str(members);
-                if members.len() > 1 {
-                    text.push(',');
-                }
-                text.push_str("\"resultType\":\"complete\"");
-                if let Some(Cached { millis, scope }) = cached {
-                    text.push_str(&format!(",\"ttlMs\":{millis},\"cacheScope\":\"{scope}\""));
-                }
-                text.push_str(",\"_meta\":{\"io.modelcontextprotocol/serverInfo\":");
-                text.push_str(&server());
-                text.push_str("}}");
-            }
-        }
-        text.push('}');
+    fn result<S>(&self, result: String, cached: String) -> Reply<S> {
+        let id = self.id.as_json();
+        let comma = if result == "{}" { "" } else { "," };
+        let members = match self.revision.is_stateless() {
+            true => format!(
+                r#"{comma}"resultType":"complete"{cached},"_meta":{{"io.modelcontextprotocol/serverInfo":{SERVER}}}"#
+            ),
+            false => String::new(),
+        };
+        let result = result.strip_suffix('}').unwrap_or(&result);
+        let text = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}{members}}}}}"#);
         // An answer may depend on the caller, and a shared cache knows only the URL.
         Reply::json(200, CachePolicy::NoStore, text)
     }
@@ -170,19 +160,14 @@ pub fn accepted<S>() -> Reply<S> {
 /// Refuses a message.
 pub fn refused<S>(refusal: &Refusal) -> Reply<S> {
     let Refusal { id, error } = refusal;
-    let mut text = String::from("{\"jsonrpc\":\"2.0\",");
-    if let Some(id) = id {
-        text.push_str("\"id\":");
-        text.push_str(id.as_json());
-        text.push(',');
-    }
-    text.push_str("\"error\":");
-    text.push_str(&json::to_string(&ErrorObject {
+    let id = id.as_ref().map(|id| format!(r#""id":{},"#, id.as_json()));
+    let id = id.unwrap_or_default();
+    let object = json::to_string(&ErrorObject {
         code: error.codes().0,
         message: error.to_string(),
         data: error.data(),
-    }));
-    text.push('}');
+    });
+    let text = format!(r#"{{"jsonrpc":"2.0",{id}"error":{object}}}"#);
     match error {
         McpError::Problem(problem) => Reply {
             body: Body::Text(text),
@@ -215,19 +200,4 @@ struct ErrorObject<'e> {
     message: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     data: Option<ErrorData<'e>>,
-}
-
-fn server() -> String {
-    concat!(
-        r#"{"name":"terrace","title":"Terrace, a registry for Terraform and OpenTofu","version":""#,
-        env!("CARGO_PKG_VERSION"),
-        r#""}"#
-    )
-    .to_owned()
-}
-
-fn push_instructions(json: &mut String) {
-    json.push_str(",\"instructions\":\"");
-    push_escaped(json, INSTRUCTIONS);
-    json.push('"');
 }

@@ -212,7 +212,6 @@ fn a_malformed_message_is_refused_with_its_code() {
                 r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":5}}"#,
                 r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}"#,
                 r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x"}}"#,
-                r#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"cursor":"x"}}"#,
                 r#"{"jsonrpc":"2.0","id":1,"method":"resources/list","params":{"cursor":"x"}}"#,
                 r#"{"jsonrpc":"2.0","id":1,"method":"resources/read"}"#,
             ],

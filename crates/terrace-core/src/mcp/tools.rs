@@ -1,6 +1,6 @@
 //! The tools: their names, and their definitions for assistants.
 
-use terrace_base::json::push_escaped;
+use terrace_base::json;
 
 /// A tool. All of them only read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -119,12 +119,11 @@ impl Tool {
 
     /// Returns the names of its arguments, for errors.
     pub(super) fn takes(self) -> String {
-        match self.definition().parameters {
+        let parameters = self.definition().parameters.iter();
+        let names: Vec<&str> = parameters.map(|parameter| parameter.name).collect();
+        match names.as_slice() {
             [] => "no arguments".to_owned(),
-            [first, others @ ..] => {
-                let others = others.iter().map(|parameter| parameter.name);
-                others.fold(first.name.to_owned(), |all, name| all + ", " + name)
-            }
+            names => names.join(", "),
         }
     }
 
@@ -269,53 +268,43 @@ impl Tool {
         }
     }
 
-    /// Appends the definition, as JSON.
-    fn push(self, json: &mut String) {
+    /// Returns the definition, as JSON.
+    fn to_json(self) -> String {
         let Definition {
             name,
             title,
             description,
             parameters,
         } = self.definition();
-        json.extend(["{\"name\":\"", name, "\",\"title\":\"", title]);
-        json.push_str("\",\"description\":\"");
-        push_escaped(json, description);
-        if self != Self::HowToAuthenticate {
-            push_escaped(json, UNTRUSTED);
-        }
-        json.push_str("\",\"inputSchema\":{\"type\":\"object\",\"properties\":{");
-        let mut required = String::new();
-        for (at, parameter) in parameters.iter().enumerate() {
-            let comma = if at > 0 { "," } else { "" };
-            json.extend([comma, "\"", parameter.name, "\":{", parameter.schema]);
-            json.extend([",\"description\":\"", parameter.description, "\"}"]);
-            if parameter.is_required {
-                let comma = if required.is_empty() { "" } else { "," };
-                required.extend([comma, "\"", parameter.name, "\""]);
-            }
-        }
-        json.extend([
-            "},\"required\":[",
-            &required,
-            "],\"additionalProperties\":false}",
-        ]);
+        let untrusted = match self {
+            Self::HowToAuthenticate => "",
+            _ => UNTRUSTED,
+        };
+        let description = json::to_string(&format!("{description}{untrusted}"));
+        let property = |it: &Parameter| {
+            let Parameter {
+                name,
+                schema,
+                description,
+                ..
+            } = it;
+            format!(r#""{name}":{{{schema},"description":"{description}"}}"#)
+        };
+        let properties: Vec<String> = parameters.iter().map(property).collect();
+        let properties = properties.join(",");
+        let required = parameters.iter().filter(|it| it.is_required);
+        let required = json::to_string(&required.map(|it| it.name).collect::<Vec<_>>());
         // Since a client only reads, no other hint applies.
-        json.extend([",\"annotations\":{\"title\":\"", title]);
-        json.push_str("\",\"readOnlyHint\":true,\"openWorldHint\":false}}");
+        format!(
+            r#"{{"name":"{name}","title":"{title}","description":{description},"inputSchema":{{"type":"object","properties":{{{properties}}},"required":{required},"additionalProperties":false}},"annotations":{{"title":"{title}","readOnlyHint":true,"openWorldHint":false}}}}"#
+        )
     }
 }
 
 /// Returns the definitions of all tools, as a JSON list in their order.
 pub fn definitions() -> String {
-    let mut json = String::from("[");
-    for (at, tool) in Tool::ALL.into_iter().enumerate() {
-        if at > 0 {
-            json.push(',');
-        }
-        tool.push(&mut json);
-    }
-    json.push(']');
-    json
+    let tools = Tool::ALL.map(Tool::to_json);
+    format!("[{}]", tools.join(","))
 }
 
 #[cfg(test)]

@@ -1,6 +1,5 @@
 //! The ID of a commit in a git repository.
 
-use std::fmt;
 use std::str::FromStr;
 
 use terrace_base::untrusted::quoted;
@@ -29,11 +28,7 @@ impl CommitId {
     }
 }
 
-impl fmt::Display for CommitId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
+crate::model::text_display!(CommitId);
 
 impl FromStr for CommitId {
     type Err = CommitIdError;

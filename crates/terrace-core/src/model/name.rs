@@ -5,7 +5,6 @@
 //! namespace and name keep their case (OpenTofu's `registry-address`, functions
 //! `ParseProviderPart` and `ParseModuleSource`).
 
-use std::fmt;
 use std::str::FromStr;
 
 use crate::limits;
@@ -52,11 +51,7 @@ macro_rules! name {
             }
         }
 
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(&self.0)
-            }
-        }
+        crate::model::text_display!($name);
     };
 }
 

@@ -1,6 +1,5 @@
 //! Owners of packages and repositories. Access is granted by owner.
 
-use std::fmt;
 use std::str::FromStr;
 
 use crate::limits;
@@ -118,17 +117,7 @@ impl FromStr for OwnerPattern {
     }
 }
 
-impl fmt::Display for Owner {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl fmt::Display for OwnerPattern {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
+crate::model::text_display!(Owner, OwnerPattern);
 
 #[cfg(test)]
 mod tests {

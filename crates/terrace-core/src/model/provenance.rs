@@ -133,11 +133,7 @@ impl FromStr for ClaimText {
     }
 }
 
-impl fmt::Display for ClaimText {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
+crate::model::text_display!(ClaimText);
 
 terrace_base::text_serde!(ClaimText);
 

@@ -1,6 +1,5 @@
 //! A path below a directory, as its author named it.
 
-use std::fmt;
 use std::str::FromStr;
 
 use crate::limits;
@@ -47,11 +46,7 @@ impl RelativePath {
     }
 }
 
-impl fmt::Display for RelativePath {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
+crate::model::text_display!(RelativePath);
 
 impl FromStr for RelativePath {
     type Err = RelativePathError;

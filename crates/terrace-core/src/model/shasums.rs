@@ -93,6 +93,11 @@ impl Shasums {
         &self.text
     }
 
+    /// Returns the digest of the text.
+    pub fn digest(&self) -> Sha256 {
+        Sha256::of(self.text.as_bytes())
+    }
+
     /// Returns the digest that it lists for a file.
     pub fn digest_of(&self, filename: &str) -> Option<Sha256> {
         self.digests.get(filename).copied()

@@ -1,6 +1,5 @@
 //! The URL of the source repository of a release.
 
-use std::fmt;
 use std::str::FromStr;
 
 use crate::limits;
@@ -66,11 +65,7 @@ impl SourceUrl {
     }
 }
 
-impl fmt::Display for SourceUrl {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
+crate::model::text_display!(SourceUrl);
 
 impl FromStr for SourceUrl {
     type Err = SourceUrlError;

@@ -335,11 +335,7 @@ impl fmt::Display for KeyState {
     }
 }
 
-impl fmt::Display for Reason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
+crate::model::text_display!(Reason);
 
 terrace_base::text_serde!(KeyState);
 
@@ -408,58 +404,18 @@ mod tests {
     }
 
     #[test]
-    fn warnings_list_revoked_versions_before_all_others() {
-        let mut versions: BTreeMap<_, _> = (0..WARNINGS + 5)
-            .map(|n| (format!("2.{n}.0"), status(ReleaseState::Deprecated, "old")))
-            .collect();
-        versions.insert(
-            "1.0.0".to_owned(),
-            status(ReleaseState::Revoked, "it deletes"),
-        );
+    fn warnings_are_limited_and_list_revoked_versions_before_all_others() {
+        let old = (0..WARNINGS + 5)
+            .map(|n| (format!("2.{n}.0"), status(ReleaseState::Deprecated, "old")));
+        let revoked = status(ReleaseState::Revoked, "it deletes");
         let statuses = StatusDocument {
-            versions,
+            versions: old.chain([("1.0.0".to_owned(), revoked)]).collect(),
             ..StatusDocument::default()
         };
         let warnings = statuses.warnings("acme/widget");
         assert_eq!(warnings[0], "acme/widget 1.0.0 is revoked: it deletes");
-    }
-
-    #[test]
-    fn warnings_are_limited_in_number() {
-        let versions = (0..WARNINGS + 5)
-            .map(|n| (format!("1.{n}.0"), status(ReleaseState::Deprecated, "old")))
-            .collect();
-        let statuses = StatusDocument {
-            versions,
-            ..StatusDocument::default()
-        };
-        let warnings = statuses.warnings("acme/widget");
-        assert_eq!(warnings.len(), WARNINGS + 1);
-        assert!(warnings[WARNINGS].contains("5 more"), "{warnings:?}");
-    }
-
-    #[test]
-    fn a_version_that_is_not_revoked_may_be_installed() {
-        let statuses = StatusDocument {
-            versions: [
-                (
-                    "1.0.0".to_owned(),
-                    status(ReleaseState::Revoked, "it deletes"),
-                ),
-                ("1.1.0".to_owned(), status(ReleaseState::Withdrawn, "x")),
-            ]
-            .into(),
-            ..StatusDocument::default()
-        };
-        let revoked = |version: &str| {
-            statuses
-                .revocation_reason(&version.parse().unwrap())
-                .is_some()
-        };
-        assert_eq!(
-            ["1.0.0", "1.1.0", "1.2.0"].map(revoked),
-            [true, false, false]
-        );
+        assert_eq!(warnings.len(), WARNINGS + 2);
+        assert!(warnings[WARNINGS + 1].contains("5 more"), "{warnings:?}");
     }
 
     #[test]

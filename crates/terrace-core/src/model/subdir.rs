@@ -1,6 +1,5 @@
 //! The directory in an archive that contains a module.
 
-use std::fmt;
 use std::str::FromStr;
 
 use crate::limits;
@@ -25,11 +24,7 @@ impl Subdir {
     }
 }
 
-impl fmt::Display for Subdir {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
+crate::model::text_display!(Subdir);
 
 impl FromStr for Subdir {
     type Err = SubdirError;

@@ -40,16 +40,20 @@ impl Version {
     /// # Errors
     /// If the text does not stand for a canonical version.
     pub fn parse_request(text: &str) -> Result<Self, VersionError> {
-        let bare = text.strip_prefix('v').unwrap_or(text);
-        let core_end = bare.find(['-', '+']).unwrap_or(bare.len());
-        let (core, rest) = bare.split_at(core_end);
-        let whole = match core.bytes().filter(|b| *b == b'.').count() {
-            0 => format!("{core}.0.0{rest}"),
-            1 => format!("{core}.0{rest}"),
-            _ => bare.to_owned(),
-        };
+        let (_, whole) = padded(text.strip_prefix('v').unwrap_or(text));
         // The error describes the requested text, not its normalised form.
         whole.parse().or_else(|_| text.parse())
+    }
+}
+
+/// Returns the number of the given numbers of a version, and the version with zeros for omitted ones.
+pub(crate) fn padded(text: &str) -> (usize, String) {
+    let end = text.find(['-', '+']).unwrap_or(text.len());
+    let (core, rest) = text.split_at(end);
+    match core.split('.').count() {
+        1 => (1, format!("{core}.0.0{rest}")),
+        2 => (2, format!("{core}.0{rest}")),
+        numbers => (numbers, text.to_owned()),
     }
 }
 

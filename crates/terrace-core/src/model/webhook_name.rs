@@ -1,6 +1,5 @@
 //! The names of webhooks.
 
-use std::fmt;
 use std::str::FromStr;
 
 use crate::limits;
@@ -30,11 +29,7 @@ impl FromStr for WebhookName {
     }
 }
 
-impl fmt::Display for WebhookName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
+crate::model::text_display!(WebhookName);
 
 terrace_base::text_serde!(WebhookName);
 

@@ -18,5 +18,6 @@ pub use document::{
 };
 pub use manifest::{ContentReference, ManifestType, PushedManifest};
 pub use provider::ProviderRepositories;
-pub use request::{PushedPath, PushedRequest, Reference};
+pub(crate) use request::split;
+pub use request::{PushedRequest, Reference, RepositoryPath};
 pub use upload::UploadSession;

@@ -1,5 +1,6 @@
 //! Adding documentation to a version, which may be published later.
 
+use super::Reasons;
 use crate::api::admin::DocumentationBody;
 use crate::model::package::Package;
 use crate::model::source_url::SourceUrl;
@@ -40,42 +41,33 @@ impl DocumentationPublication {
             license,
             origin,
         } = body;
-        let mut reasons = Vec::new();
+        let mut reasons = Reasons::default();
         let digest = sha256.parse::<Sha256>();
-        reasons.extend(
-            digest
-                .as_ref()
-                .err()
-                .map(|error| format!("sha256: {error}")),
-        );
-        let lengths = DocumentationArchive::check_lengths(size, head_length);
-        reasons.extend(lengths.err().map(|error| error.to_string()));
+        let digest = reasons.take(digest.map_err(|error| format!("sha256: {error}")));
+        reasons.take(DocumentationArchive::check_lengths(size, head_length));
         if let Some(license) = license.as_deref().filter(|text| !is_spdx(text)) {
             let (shown, max) = (shown(license), LICENSE_BYTES);
-            reasons.push(format!(
+            reasons.extend([format!(
                 "license is {shown:?}: it must be an SPDX expression of at most {max} characters, such as MPL-2.0"
-            ));
+            )]);
         }
         if let Some(Err(error)) = origin.as_deref().map(str::parse::<SourceUrl>) {
-            reasons.push(format!("origin: {error}"));
+            reasons.extend([format!("origin: {error}")]);
         }
         if let Package::Mirrored(address) = &package {
             for (name, value) in [("license", &license), ("origin", &origin)] {
                 if value.is_none() {
-                    reasons.push(format!(
+                    reasons.extend([format!(
                         "{name} is missing: {address} belongs to another registry, and its documentation is shown with \
                          its licence and its origin"
-                    ));
+                    )]);
                 }
             }
         } else if origin.is_some() {
-            reasons.push(
-                "origin is only for providers of other registries: omit it, the source of a release is part of its publish"
-                    .to_owned(),
-            );
+            reasons.extend(["origin is only for providers of other registries: omit it, the source of a release is part of its publish"]);
         }
         match digest {
-            Ok(sha256) if reasons.is_empty() => Ok(Self {
+            Some(sha256) if reasons.is_empty() => Ok(Self {
                 package,
                 version,
                 archive: DocumentationArchive {
@@ -86,7 +78,7 @@ impl DocumentationPublication {
                     origin,
                 },
             }),
-            _ => Err(reasons),
+            _ => Err(reasons.into()),
         }
     }
 }

@@ -1,10 +1,10 @@
 //! Mirroring a version of a provider of another registry.
 
 use super::provider::{
-    check_packages, collect, disagreements_of, expected_archives, parse_packages,
-    parse_protocol_list, parse_signature, texts,
+    check_packages, disagreements_of, expected_archives, parse_packages, parse_protocol_list,
+    parse_signature,
 };
-use super::{ExpectedArchive, PublishStep};
+use super::{ExpectedArchive, PublishStep, Reasons, signed_documents};
 use crate::api::admin::{MirrorBody, SignedBody};
 use crate::model::address::MirroredAddress;
 use crate::model::protocol_version::ProtocolVersion;
@@ -12,10 +12,10 @@ use crate::model::provenance::Provenance;
 use crate::model::shasums::Shasums;
 use crate::model::status::Reason;
 use crate::model::version::Version;
-use crate::storage::key::{ArchiveKey, ArchiveKind};
 use crate::storage::release::{
     MirroredContents, MirroredRelease, PackageDocument, SignedDocument, SigningKeyDocument,
 };
+use terrace_base::digest::Sha256;
 use terrace_base::time::UnixTime;
 use terrace_openpgp as openpgp;
 use terrace_openpgp::parse_signing_keys;
@@ -55,24 +55,22 @@ impl MirrorPublication {
         body: &MirrorBody,
         now: UnixTime,
     ) -> Result<Self, Vec<String>> {
-        let mut reasons = Vec::new();
-        let protocols = collect(&mut reasons, parse_protocol_list(&body.protocols));
-        let packages = collect(&mut reasons, parse_packages(&body.packages));
-        let signed = match &body.signed {
-            None => Some(None),
-            Some(signed) => collect(&mut reasons, Signed::parse(signed, now)).map(Some),
-        };
+        let mut reasons = Reasons::default();
+        let protocols = reasons.take_all(parse_protocol_list(&body.protocols));
+        let packages = reasons.take_all(parse_packages(&body.packages));
+        let signed = body.signed.as_ref();
+        let signed = signed.map(|signed| Signed::parse(signed, now));
+        let signed = reasons.take_all(signed.transpose());
         if let (Some(Some(signed)), Some(packages)) = (&signed, &packages) {
             reasons.extend(disagreements_of(&signed.shasums, packages));
         }
         let replace = body.replace.as_deref().map(str::parse).transpose();
-        let replace = replace.map_err(|error| vec![format!("replace: {error}")]);
-        let replace = collect(&mut reasons, replace);
+        let replace = reasons.take(replace.map_err(|error| format!("replace: {error}")));
         match (protocols, packages, signed, replace) {
             (Some(protocols), Some(mut packages), Some(signed), Some(replace))
                 if reasons.is_empty() =>
             {
-                let shasums = signed.as_ref().map(|signed| signed.shasums_key().digest);
+                let shasums = signed.as_ref().map(|signed| signed.shasums.digest());
                 packages.iter_mut().for_each(|it| it.shasums = shasums);
                 Ok(Self {
                     address,
@@ -84,7 +82,7 @@ impl MirrorPublication {
                     replace,
                 })
             }
-            _ => Err(reasons),
+            _ => Err(reasons.into()),
         }
     }
 
@@ -205,14 +203,9 @@ impl MirrorPublication {
     }
 
     pub(super) fn documents(&self) -> Vec<PublishStep> {
-        let Some(signed) = &self.signed else {
-            return Vec::new();
-        };
-        let text = signed.shasums.as_str().as_bytes().to_vec();
-        vec![
-            PublishStep::StoreArchive(signed.shasums_key(), text),
-            PublishStep::StoreArchive(signed.signature_key(), signed.signature.clone()),
-        ]
+        self.signed.as_ref().map_or_else(Vec::new, |signed| {
+            signed_documents(&signed.shasums, &signed.signature)
+        })
     }
 
     fn contents(&self) -> MirroredContents {
@@ -226,22 +219,13 @@ impl MirrorPublication {
 
 impl Signed {
     fn parse(body: &SignedBody, now: UnixTime) -> Result<Self, Vec<String>> {
-        let mut reasons = Vec::new();
-        let shasums = collect(
-            &mut reasons,
-            Shasums::parse(&body.shasums).map_err(|errors| texts(&errors)),
-        );
-        let signature = collect(
-            &mut reasons,
-            parse_signature(&body.signature).map_err(|reason| vec![reason]),
-        );
-        let keys = collect(
-            &mut reasons,
-            parse_signing_keys(&body.signing_key)
-                .map_err(|error| vec![format!("signing_key: {error}")]),
-        );
+        let mut reasons = Reasons::default();
+        let shasums = reasons.take_all(Shasums::parse(&body.shasums));
+        let signature = reasons.take(parse_signature(&body.signature));
+        let keys = parse_signing_keys(&body.signing_key);
+        let keys = reasons.take(keys.map_err(|error| format!("signing_key: {error}")));
         let (Some(shasums), Some(signature), Some(keys)) = (shasums, signature, keys) else {
-            return Err(reasons);
+            return Err(reasons.into());
         };
         let verified =
             openpgp::verify_detached(&keys, shasums.as_str().as_bytes(), &signature, now.0)
@@ -254,18 +238,10 @@ impl Signed {
         })
     }
 
-    fn shasums_key(&self) -> ArchiveKey {
-        ArchiveKey::of(self.shasums.as_str().as_bytes(), ArchiveKind::Shasums)
-    }
-
-    fn signature_key(&self) -> ArchiveKey {
-        ArchiveKey::of(&self.signature, ArchiveKind::Signature)
-    }
-
     fn document(&self) -> SignedDocument {
         SignedDocument {
-            shasums: self.shasums_key().digest,
-            signature: self.signature_key().digest,
+            shasums: self.shasums.digest(),
+            signature: Sha256::of(&self.signature),
             signing_key: self.key.clone(),
         }
     }

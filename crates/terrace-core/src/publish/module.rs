@@ -1,7 +1,7 @@
 //! Publishing a module version.
 
 use super::provider::{parse_source, size_reason};
-use super::{ExpectedArchive, ExpectedContents};
+use super::{ExpectedArchive, ExpectedContents, Reasons};
 use crate::api::admin::ModuleBody;
 use crate::model::address::ModuleAddress;
 use crate::model::provenance::Provenance;
@@ -36,48 +36,46 @@ impl ModulePublication {
         version: Version,
         body: &ModuleBody,
     ) -> Result<Self, Vec<String>> {
-        let mut reasons = Vec::new();
-        let format = body.archive.format.parse::<ArchiveFormat>();
-        let sha256 = body.archive.sha256.parse::<Sha256>();
-        let subdir = body.subdir.as_deref().map(str::parse::<Subdir>).transpose();
-        let directory = body.directory.as_deref();
-        let directory = directory.map(str::parse::<RelativePath>).transpose();
-        let source = parse_source(body.source.as_deref(), body.commit.as_deref());
-        let tree = body.tree.as_deref().map(str::parse::<Sha256>).transpose();
+        let mut reasons = Reasons::default();
         let is_located = body.source.is_some() && (body.commit.is_some() || body.tree.is_some());
         if address.hostname.is_some() && !is_located {
-            reasons.push(
+            reasons.extend([
                 "a mirrored module must say where it is from: give source, the URL that its registry names, and commit, or \
-                 tree for an archive without one"
-                    .to_owned(),
-            );
-        } else if body.tree.is_some() && body.source.is_none() {
-            reasons.push("tree is given without source, the URL of the files".to_owned());
+                 tree for an archive without one",
+            ]);
+        } else if body.source.is_none() && (body.tree.is_some() || body.directory.is_some()) {
+            reasons
+                .extend(["tree or directory is given without its repository: add source, its URL"]);
         }
         if version.has_build() {
-            // If terraform is asked for 1.0.0+a, it downloads 1.0.0 if that exists, without a message.
-            reasons.push(format!(
+            reasons.extend([format!(
                 "version {version} has build metadata, which clients ignore when they choose a \
                  module's version: publish it without the \"+\" and the text after it"
-            ));
+            )]);
         }
-        reasons.extend(format.as_ref().err().map(ToString::to_string));
-        reasons.extend(sha256.as_ref().err().map(ToString::to_string));
-        reasons.extend(subdir.as_ref().err().map(ToString::to_string));
-        reasons.extend(source.as_ref().err().cloned().into_iter().flatten());
-        reasons.extend(tree.as_ref().err().map(|error| format!("tree: {error}")));
-        match (&directory, &source) {
-            (Err(error), _) => reasons.push(format!("the directory in the repository: {error}")),
-            (Ok(Some(directory)), Ok(None)) => reasons.push(format!(
-                "the directory {directory} is given without its repository: add source, the URL of the repository"
-            )),
-            _ => {}
-        }
+        let format = reasons.take(body.archive.format.parse::<ArchiveFormat>());
+        let sha256 = reasons.take(body.archive.sha256.parse::<Sha256>());
+        let subdir = body.subdir.as_deref().map(str::parse::<Subdir>);
+        let subdir = reasons.take(subdir.transpose());
+        let source = parse_source(body.source.as_deref(), body.commit.as_deref());
+        let source = reasons.take_all(source);
+        let tree = body.tree.as_deref().map(str::parse::<Sha256>).transpose();
+        let tree = reasons.take(tree.map_err(|error| format!("tree: {error}")));
+        let directory = body.directory.as_deref().map(str::parse::<RelativePath>);
+        let directory = directory.transpose();
+        let directory =
+            directory.map_err(|error| format!("the directory in the repository: {error}"));
+        let directory = reasons.take(directory);
         reasons.extend(size_reason("archive", body.archive.size));
         match (format, sha256, subdir, source, directory, tree) {
-            (Ok(format), Ok(sha256), Ok(subdir), Ok(source), Ok(directory), Ok(tree))
-                if reasons.is_empty() =>
-            {
+            (
+                Some(format),
+                Some(sha256),
+                Some(subdir),
+                Some(source),
+                Some(directory),
+                Some(tree),
+            ) if reasons.is_empty() => {
                 let size = body.archive.size;
                 let document = ModuleArchiveDocument {
                     format,
@@ -93,7 +91,7 @@ impl ModulePublication {
                     provenance: None,
                 })
             }
-            _ => Err(reasons),
+            _ => Err(reasons.into()),
         }
     }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use super::{ExpectedArchive, ExpectedContents, PublishStep};
+use super::{ExpectedArchive, ExpectedContents, PublishStep, Reasons, signed_documents};
 use crate::api::admin::{PackageBody, ProviderBody};
 use crate::limits;
 use crate::model::address::ProviderAddress;
@@ -20,7 +20,6 @@ use crate::model::source::SourceDocument;
 use crate::model::source_url::SourceUrl;
 use crate::model::status::KeyStatus;
 use crate::model::version::Version;
-use crate::storage::key::{ArchiveKey, ArchiveKind};
 use crate::storage::release::{
     PackageDocument, ProviderContents, ProviderRelease, SigningKeyDocument, same_file_names,
 };
@@ -56,27 +55,19 @@ impl ProviderPublication {
         version: Version,
         body: &ProviderBody,
     ) -> Result<Self, Vec<String>> {
-        let mut reasons = Vec::new();
-        let protocols = collect(&mut reasons, parse_protocols(&body.protocols));
-        let shasums = collect(
-            &mut reasons,
-            Shasums::parse(&body.shasums).map_err(|errors| texts(&errors)),
-        );
-        let signature = collect(
-            &mut reasons,
-            parse_signature(&body.signature).map_err(|reason| vec![reason]),
-        );
-        let packages = collect(&mut reasons, parse_packages(&body.packages));
-        let source = collect(
-            &mut reasons,
-            parse_source(body.source.as_deref(), body.commit.as_deref()),
-        );
+        let mut reasons = Reasons::default();
+        let protocols = reasons.take_all(parse_protocols(&body.protocols));
+        let shasums = reasons.take_all(Shasums::parse(&body.shasums));
+        let signature = reasons.take(parse_signature(&body.signature));
+        let packages = reasons.take_all(parse_packages(&body.packages));
+        let source = parse_source(body.source.as_deref(), body.commit.as_deref());
+        let source = reasons.take_all(source);
         if let (Some(shasums), Some(packages)) = (&shasums, &packages) {
             reasons.extend(disagreements(shasums, packages, (&address, &version)));
         }
         let platforms = packages.iter().flatten().map(|package| &package.platform);
         let unknown = platforms.filter_map(|platform| platform.known().err());
-        reasons.extend(unknown.map(|error| error.to_string()));
+        reasons.extend(unknown);
         if let Some(shasums) = shasums.as_ref().filter(|_| body.manifest_missing) {
             reasons.extend(unlisted_manifest(shasums, &address, &version));
         }
@@ -96,7 +87,7 @@ impl ProviderPublication {
                     manifest_missing: body.manifest_missing,
                 })
             }
-            _ => Err(reasons),
+            _ => Err(reasons.into()),
         }
     }
 
@@ -116,8 +107,8 @@ impl ProviderPublication {
     pub(super) fn contents(&self) -> ProviderContents {
         ProviderContents {
             protocols: self.protocols.clone(),
-            shasums: self.shasums_key().digest,
-            signature: self.signature_key().digest,
+            shasums: self.shasums.digest(),
+            signature: Sha256::of(&self.signature),
             packages: self.packages.clone(),
             source: self.source.clone(),
             provenance: self.provenance.clone(),
@@ -154,20 +145,9 @@ impl ProviderPublication {
         Ok((release, verified.warnings))
     }
 
+    /// Returns the steps that store SHA256SUMS and its signature.
     pub(super) fn documents(&self) -> Vec<PublishStep> {
-        let text = self.shasums.as_str().as_bytes().to_vec();
-        vec![
-            PublishStep::StoreArchive(self.shasums_key(), text),
-            PublishStep::StoreArchive(self.signature_key(), self.signature.clone()),
-        ]
-    }
-
-    fn shasums_key(&self) -> ArchiveKey {
-        ArchiveKey::of(self.shasums.as_str().as_bytes(), ArchiveKind::Shasums)
-    }
-
-    fn signature_key(&self) -> ArchiveKey {
-        ArchiveKey::of(&self.signature, ArchiveKind::Signature)
+        signed_documents(&self.shasums, &self.signature)
     }
 }
 
@@ -199,48 +179,25 @@ pub(super) fn expected_archives(
         .collect()
 }
 
-pub(super) fn collect<T>(reasons: &mut Vec<String>, result: Result<T, Vec<String>>) -> Option<T> {
-    match result {
-        Ok(value) => Some(value),
-        Err(found) => {
-            reasons.extend(found);
-            None
-        }
-    }
-}
-
-pub(super) fn texts<E: ToString>(errors: &[E]) -> Vec<String> {
-    errors.iter().map(ToString::to_string).collect()
-}
-
 /// Parses the URL of the repository that a release was built from, and the commit.
 pub(super) fn parse_source(
     url: Option<&str>,
     commit: Option<&str>,
 ) -> Result<Option<SourceDocument>, Vec<String>> {
-    let mut reasons = Vec::new();
-    let url = url.map(str::parse::<SourceUrl>).transpose();
-    let url = collect(&mut reasons, url.map_err(|error| vec![error.to_string()]));
-    let parsed = commit.map(str::parse::<CommitId>).transpose();
-    let parsed = parsed.map_err(|error| vec![error.to_string()]);
-    match (url, collect(&mut reasons, parsed)) {
+    let mut reasons = Reasons::default();
+    let url = reasons.take(url.map(str::parse::<SourceUrl>).transpose());
+    let commit = reasons.take(commit.map(str::parse::<CommitId>).transpose());
+    match (url, commit) {
         (Some(Some(url)), Some(commit)) => Ok(Some(SourceDocument::claimed(url, commit))),
         (Some(None), Some(Some(commit))) => Err(vec![format!(
             "the commit {commit} is given without its repository: add source, the URL of the repository"
         )]),
         (Some(None), Some(None)) => Ok(None),
-        _ => Err(reasons),
+        _ => Err(reasons.into()),
     }
 }
 
 fn parse_protocols(texts: &[String]) -> Result<Vec<ProtocolVersion>, Vec<String>> {
-    if texts.is_empty() || texts.len() > limits::PROTOCOLS {
-        let limit = limits::PROTOCOLS;
-        return Err(vec![format!(
-            "protocols must list 1 to {limit} plugin protocol versions, such as \"5.0\"; {} are given",
-            texts.len()
-        )]);
-    }
     let protocols = parse_protocol_list(texts)?;
     if !protocols.iter().any(|p| p.is_supported_by_clients()) {
         return Err(vec!["none of the protocols is at least 5.0 and below 7.0, the range that terraform and tofu support".to_owned()]);
@@ -248,34 +205,20 @@ fn parse_protocols(texts: &[String]) -> Result<Vec<ProtocolVersion>, Vec<String>
     Ok(protocols)
 }
 
-/// Parses plugin protocols, in ascending order. None of them needs to be one that clients run.
+/// Parses protocols, in ascending order and without duplicates.
 pub(super) fn parse_protocol_list(texts: &[String]) -> Result<Vec<ProtocolVersion>, Vec<String>> {
-    let limit = limits::PROTOCOLS;
-    if texts.len() > limit {
-        let given = texts.len();
+    let (limit, given) = (limits::PROTOCOLS, texts.len());
+    if given > limit {
         return Err(vec![format!(
             "protocols may list at most {limit} plugin protocol versions; {given} are given"
         )]);
     }
-    let mut protocols: Vec<ProtocolVersion> = Vec::new();
-    let mut reasons = Vec::new();
-    for text in texts {
-        match text.parse::<ProtocolVersion>() {
-            Ok(protocol) if protocols.contains(&protocol) => {
-                reasons.push(format!("protocol {protocol} is listed twice"));
-            }
-            Ok(protocol) => {
-                let place = protocols.partition_point(|earlier| *earlier < protocol);
-                protocols.insert(place, protocol);
-            }
-            Err(error) => reasons.push(error.to_string()),
-        }
-    }
-    if reasons.is_empty() {
-        Ok(protocols)
-    } else {
-        Err(reasons)
-    }
+    let mut reasons = Reasons::default();
+    let parsed = texts.iter().map(|text| text.parse::<ProtocolVersion>());
+    let mut protocols: Vec<_> = parsed.filter_map(|it| reasons.take(it)).collect();
+    sort::sort(&mut protocols);
+    protocols.dedup();
+    reasons.none_or(protocols)
 }
 
 pub(super) fn parse_signature(text: &str) -> Result<Vec<u8>, String> {
@@ -289,38 +232,27 @@ pub(super) fn parse_signature(text: &str) -> Result<Vec<u8>, String> {
     openpgp::detached_signature(&bytes).map_err(|error| format!("signature: {error}"))
 }
 
+/// Parses the packages, in the order of their platforms.
 pub(super) fn parse_packages(bodies: &[PackageBody]) -> Result<Vec<PackageDocument>, Vec<String>> {
     check_number(bodies.len())?;
-    let mut packages = Vec::new();
-    let mut reasons = Vec::new();
-    for body in bodies {
-        match parse_package(body) {
-            Ok(package) => packages.push(package),
-            Err(found) => reasons.extend(found),
-        }
-    }
-    without_reasons(distinct(packages), reasons)
+    let mut reasons = Reasons::default();
+    let parsed = bodies.iter().map(parse_package);
+    let packages = parsed.filter_map(|it| reasons.take_all(it)).collect();
+    let packages = distinct(packages, &mut reasons);
+    reasons.none_or(packages)
 }
 
-/// Checks parsed packages: one for each platform. Sorts them by platform.
+/// Checks packages that are not from a body, as [`parse_packages`] does.
 pub(super) fn check_packages(
     packages: Vec<PackageDocument>,
 ) -> Result<Vec<PackageDocument>, Vec<String>> {
     check_number(packages.len())?;
-    let sizes = packages
-        .iter()
-        .filter_map(|it| size_reason(&it.filename, it.size));
-    let reasons: Vec<String> = sizes.collect();
-    without_reasons(distinct(packages), reasons)
-}
-
-/// Returns the packages if there are no reasons against them, neither earlier ones nor their own.
-fn without_reasons(
-    packages: Result<Vec<PackageDocument>, Vec<String>>,
-    mut reasons: Vec<String>,
-) -> Result<Vec<PackageDocument>, Vec<String>> {
-    let packages = collect(&mut reasons, packages);
-    packages.filter(|_| reasons.is_empty()).ok_or(reasons)
+    let mut reasons = Reasons::default();
+    for it in &packages {
+        reasons.extend(size_reason(&it.filename, it.size));
+    }
+    let packages = distinct(packages, &mut reasons);
+    reasons.none_or(packages)
 }
 
 fn check_number(packages: usize) -> Result<(), Vec<String>> {
@@ -334,52 +266,40 @@ fn check_number(packages: usize) -> Result<(), Vec<String>> {
 }
 
 /// Sorts the packages by platform. No two may have the same platform or the same digest.
-fn distinct(packages: Vec<PackageDocument>) -> Result<Vec<PackageDocument>, Vec<String>> {
+fn distinct(packages: Vec<PackageDocument>, reasons: &mut Reasons) -> Vec<PackageDocument> {
     let mut by_platform = BTreeMap::new();
     let mut digests = BTreeSet::new();
-    let mut reasons = same_file_names(&packages);
+    reasons.extend(same_file_names(&packages));
     for package in packages {
         if !digests.insert(package.sha256) {
-            reasons.push(format!(
+            reasons.extend([format!(
                 "{} has the same sha256 as another platform's package, which crashes OpenTofu",
                 package.filename
-            ));
+            )]);
         }
         if let Some(twice) = by_platform.insert(package.platform.clone(), package) {
-            reasons.push(format!("platform {} is listed twice", twice.platform));
+            reasons.extend([format!("platform {} is listed twice", twice.platform)]);
         }
     }
-    if reasons.is_empty() {
-        Ok(by_platform.into_values().collect())
-    } else {
-        Err(reasons)
-    }
+    by_platform.into_values().collect()
 }
 
 fn parse_package(body: &PackageBody) -> Result<PackageDocument, Vec<String>> {
-    let mut reasons = Vec::new();
-    let name = |reason: String| vec![format!("{}: {reason}", short(&body.filename))];
-    let platform = collect(
-        &mut reasons,
-        Platform::new(&body.os, &body.arch).map_err(|error| name(error.to_string())),
-    );
-    let sha256: Option<Sha256> = collect(
-        &mut reasons,
-        body.sha256
-            .parse()
-            .map_err(|error: terrace_base::digest::DigestError| name(error.to_string())),
-    );
-    let h1 = match &body.h1 {
-        None => None,
-        Some(text) => collect(&mut reasons, parse_h1(text).map_err(name)),
-    };
+    let mut reasons = Reasons::default();
+    let filename = short(&body.filename);
+    let named = |reason: &dyn ToString| format!("{filename}: {}", reason.to_string());
+    let platform = Platform::new(&body.os, &body.arch);
+    let platform = reasons.take(platform.map_err(|error| named(&error)));
+    let sha256 = body.sha256.parse::<Sha256>();
+    let sha256 = reasons.take(sha256.map_err(|error| named(&error)));
+    let h1 = body.h1.as_deref().map(parse_h1).transpose();
+    let h1 = reasons.take(h1.map_err(|error| named(&error)));
     reasons.extend(size_reason(&body.filename, body.size));
     if !is_file_name(&body.filename) {
-        let filename = short(&body.filename);
-        reasons.push(format!("the file name is \"{filename}\"; {FILE_NAME_RULE}"));
+        reasons.extend([format!("the file name is \"{filename}\"; {FILE_NAME_RULE}")]);
     }
-    match (platform, sha256) {
-        (Some(platform), Some(sha256)) if reasons.is_empty() => Ok(PackageDocument {
+    match (platform, sha256, h1) {
+        (Some(platform), Some(sha256), Some(h1)) if reasons.is_empty() => Ok(PackageDocument {
             platform,
             filename: body.filename.clone(),
             sha256,
@@ -387,7 +307,7 @@ fn parse_package(body: &PackageBody) -> Result<PackageDocument, Vec<String>> {
             h1,
             shasums: None,
         }),
-        _ => Err(reasons),
+        _ => Err(reasons.into()),
     }
 }
 

@@ -110,10 +110,8 @@ pub(super) fn provider_download<S>(
 }
 
 fn zip(digest: &str) -> Result<ArchiveKey, FinishError> {
-    Ok(ArchiveKey {
-        digest: digest.parse().map_err(|_| FinishError::Corrupt)?,
-        kind: ArchiveKind::Archive(terrace_archive::ArchiveFormat::Zip),
-    })
+    let digest = digest.parse().map_err(|_| FinishError::Corrupt)?;
+    Ok(ArchiveKey::zip(digest))
 }
 
 /// The packages of a download, by platform, which OpenTofu 1.12 checks as well (clients.md 2.4):

@@ -11,7 +11,6 @@ use crate::http::problem::Problem;
 use crate::http::reply::Reply;
 use crate::oci::pushed::ProviderRepositories;
 use crate::oci::unauthorized;
-use crate::storage::failover::ServingBucket;
 use crate::storage::key::IndexKey;
 use terrace_base::time::UnixTime;
 
@@ -57,29 +56,11 @@ pub(super) fn decide<S>(
                 None => Decision::Answer(reply),
             }
         }
-        (ReadPlan::Read(index), visibility) => {
-            let (key, others, requested_key) = match visibility {
-                Visibility::Hidden => {
-                    let others = index.others.iter().map(IndexKey::hidden).collect();
-                    (index.key.hidden(), others, Some(index.key))
-                }
-                _ => (index.key, index.others, None),
-            };
-            Decision::Read(Box::new(Lookup {
-                key,
-                others,
-                form: index.form,
-                cache_seconds: index.cache_seconds,
-                token: caller.token(),
-                requested_key,
-                is_private: visibility == Visibility::Private,
-                projection: index.projection,
-                method,
-                if_none_match: head.if_none_match.map(str::to_owned),
-                range: None,
-                serving: ServingBucket::Main,
-            }))
-        }
+        (ReadPlan::Read(index), visibility) => Decision::Read(Box::new(Lookup {
+            token: caller.token(),
+            if_none_match: head.if_none_match.map(str::to_owned),
+            ..Lookup::new(index, visibility, method)
+        })),
     }
 }
 
@@ -131,21 +112,11 @@ pub fn unauthorized_reply<S>(head: &RequestHead<'_>, problem: &Problem) -> Reply
 #[inline(never)]
 fn owner_of_index(key: &IndexKey, providers: &ProviderRepositories) -> Owner {
     match key {
-        // No route reads it.
-        IndexKey::Revocations
-        | IndexKey::Rules
-        | IndexKey::Failover
-        | IndexKey::FailoverCopy
-        | IndexKey::MergedCatalog(_) => Owner::of_namespace(""),
-        IndexKey::Versions(package)
-        | IndexKey::MirrorVersions(package)
-        | IndexKey::Version(package, _)
-        | IndexKey::Tags(package)
-        | IndexKey::Tag(package, _)
-        | IndexKey::Content(package, _)
-        | IndexKey::Overview(package)
-        | IndexKey::About(package, _) => Owner::of(package),
         IndexKey::Catalog(owner) | IndexKey::Symbols(owner) => owner.clone(),
         IndexKey::Pushed(index) => providers.owner(index.repository()),
+        // No route leads to an index without an owner.
+        key => key
+            .package()
+            .map_or_else(|| Owner::of_namespace(""), Owner::of),
     }
 }

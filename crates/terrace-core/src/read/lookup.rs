@@ -5,7 +5,8 @@ use super::download::{Urls, mirror_packages, module_download, provider_download}
 use super::lists::{newest_module, origin_versions};
 use super::oci::tags;
 use super::pulled::Freshness;
-use super::{StoredIndex, StoredIndices, for_method, matches_etag, parse};
+use super::{IndexRequest, StoredIndex, StoredIndices, for_method, matches_etag, parse};
+use crate::auth::access::Visibility;
 use crate::config::Config;
 use crate::http::method::Method;
 use crate::http::problem::Problem;
@@ -110,6 +111,32 @@ pub enum FinishError {
 }
 
 impl Lookup {
+    /// Creates the lookup for a request, of the keys that the caller may see.
+    pub(super) fn new(request: IndexRequest, visibility: Visibility, method: Method) -> Self {
+        let IndexRequest { key, others, .. } = request;
+        let (key, others, requested_key) = match visibility {
+            Visibility::Hidden => {
+                let others = others.iter().map(IndexKey::hidden).collect();
+                (key.hidden(), others, Some(key))
+            }
+            _ => (key, others, None),
+        };
+        Self {
+            key,
+            others,
+            form: request.form,
+            cache_seconds: request.cache_seconds,
+            token: None,
+            requested_key,
+            is_private: visibility == Visibility::Private,
+            projection: request.projection,
+            method,
+            if_none_match: None,
+            range: None,
+            serving: ServingBucket::Main,
+        }
+    }
+
     /// Returns all keys of the read, at most [`KEYS_OF_READ`].
     pub fn keys(&self) -> impl Iterator<Item = &IndexKey> {
         std::iter::once(&self.key).chain(&self.others)

@@ -11,14 +11,11 @@ use crate::http::reply::{Body, CachePolicy, Reply};
 use crate::limits;
 use crate::model::oci::{Digest, OCI_PREFIX};
 use crate::model::package::Package;
-use crate::oci::pushed::{PushedPath, PushedRequest, Reference};
-use crate::oci::{
-    self, GeneratedPath, GeneratedReference, GeneratedRepository, MediaType, TagPage,
-};
+use crate::oci::pushed::{PushedRequest, Reference, RepositoryPath};
+use crate::oci::{self, GeneratedRepository, MediaType, TagPage};
 use crate::read::VERSION_CACHE_SECONDS;
 use crate::storage::index_document::IndexMetadata;
-use crate::storage::key::{ArchiveKey, ArchiveKind, BytesKey, IndexKey, PushedIndex};
-use terrace_archive::ArchiveFormat;
+use crate::storage::key::{ArchiveKey, BytesKey, IndexKey, PushedIndex};
 
 /// Cache time of content that is addressed by a digest, in seconds. Content never changes, but the absence of
 /// content is cached for as long, and a search for it elsewhere costs a listing.
@@ -34,35 +31,55 @@ pub(super) fn is_oci(path: &str) -> bool {
 
 /// Plans a request for a repository that is generated from published releases.
 #[inline(never)]
-pub(super) fn plan_generated<S>(package: Package, path: GeneratedPath, query: &str) -> ReadPlan<S> {
-    let changes = !matches!(package, Package::Provider(_) | Package::Module(_));
+pub(super) fn plan_generated<S>(
+    package: Package,
+    path: RepositoryPath,
+    query: &str,
+) -> ReadPlan<S> {
     match path {
-        GeneratedPath::Tags => {
+        RepositoryPath::Tags => {
             let name = GeneratedRepository::of(&package);
             tag_list(IndexKey::Tags(package), query, name)
         }
-        GeneratedPath::Manifest(GeneratedReference::Tag(version)) => {
-            let seconds = if changes {
-                limits::LIST_CACHE_SECONDS
-            } else {
-                VERSION_CACHE_SECONDS
-            };
-            let key = IndexKey::Tag(package, version);
-            stored_content(key, seconds, Projection::Manifest)
-        }
-        GeneratedPath::Manifest(GeneratedReference::Digest(digest)) => {
+        RepositoryPath::Manifest(Reference::Tag(tag)) => match tag.version() {
+            Some(version) => {
+                let seconds = match package {
+                    Package::Provider(_) | Package::Module(_) => VERSION_CACHE_SECONDS,
+                    Package::Mirrored(_) => limits::LIST_CACHE_SECONDS,
+                };
+                let key = IndexKey::Tag(package, version);
+                stored_content(key, seconds, Projection::Manifest)
+            }
+            None => refuse(
+                OciCode::ManifestUnknown,
+                "the tags of this repository are versions, such as 1.2.3 or 1.2.3-rc.1_build.5",
+            ),
+        },
+        RepositoryPath::Manifest(Reference::Digest(Digest::Sha256(digest))) => {
             let key = IndexKey::Content(package, digest);
             stored_content(key, CONTENT_CACHE_SECONDS, Projection::Manifest)
         }
-        GeneratedPath::Blob(digest) if digest == oci::empty_config_digest() => {
+        RepositoryPath::Blob(Digest::Sha256(digest)) if digest == oci::empty_config_digest() => {
             ReadPlan::AnswerToReaders(package, empty_config())
         }
-        GeneratedPath::Blob(digest) => {
+        RepositoryPath::Blob(Digest::Sha256(digest)) => {
             let key = IndexKey::Content(package, digest);
             stored_content(key, CONTENT_CACHE_SECONDS, Projection::Blob)
         }
-        GeneratedPath::Referrers(_) => ReadPlan::AnswerToReaders(package, no_referrers()),
+        RepositoryPath::Referrers(_) => ReadPlan::AnswerToReaders(package, referrers(&[])),
+        // The parser refuses uploads.
+        RepositoryPath::Manifest(_)
+        | RepositoryPath::Blob(_)
+        | RepositoryPath::Uploads
+        | RepositoryPath::Upload(_) => refuse(
+            OciCode::DigestInvalid,
+            "a digest in this repository must be sha256: followed by 64 lower-case hexadecimal digits",
+        ),
     }
+}
+
+fn refuse<S>(code: OciCode, message: &str) -> ReadPlan<S> {
+    ReadPlan::Answer(Problem::Oci(OciError::new(code, message)).oci_reply())
 }
 
 /// Plans a request for a repository that clients push to, if it is a read of an index. Everything in such a
@@ -74,23 +91,25 @@ pub(super) fn plan_pushed<S>(request: PushedRequest, method: Method, query: &str
     }
     let PushedRequest { repository, path } = request;
     match path {
-        PushedPath::Tags => {
+        RepositoryPath::Tags => {
             let name = repository.to_string();
             tag_list(IndexKey::Pushed(PushedIndex::Tags(repository)), query, name)
         }
-        PushedPath::Manifest(Reference::Tag(tag)) => {
+        RepositoryPath::Manifest(Reference::Tag(tag)) => {
             let key = IndexKey::Pushed(PushedIndex::Tag(repository, tag));
             stored_content(key, limits::LIST_CACHE_SECONDS, Projection::Manifest)
         }
-        PushedPath::Manifest(Reference::Digest(digest)) => {
+        RepositoryPath::Manifest(Reference::Digest(digest)) => {
             let key = IndexKey::Pushed(PushedIndex::Manifest(repository, digest));
             stored_content(key, limits::LIST_CACHE_SECONDS, Projection::Manifest)
         }
-        PushedPath::Blob(digest) => {
+        RepositoryPath::Blob(digest) => {
             let key = IndexKey::Pushed(PushedIndex::Blob(repository, digest));
             stored_content(key, limits::LIST_CACHE_SECONDS, Projection::Blob)
         }
-        path @ (PushedPath::Referrers(_) | PushedPath::Uploads | PushedPath::Upload(_)) => {
+        path @ (RepositoryPath::Referrers(_)
+        | RepositoryPath::Uploads
+        | RepositoryPath::Upload(_)) => {
             ReadPlan::Handle(HandledRoute::Pushed(PushedRequest { repository, path }))
         }
     }
@@ -101,25 +120,17 @@ fn tag_list<S>(key: IndexKey, query: &str, name: String) -> ReadPlan<S> {
         Ok(page) => page,
         Err(problem) => return ReadPlan::Answer(problem.oci_reply()),
     };
-    ReadPlan::Read(IndexRequest {
-        key,
-        others: Vec::new(),
-        form: match page {
-            Some(_) => IndexForm::Text,
-            None => IndexForm::Stream,
-        },
-        cache_seconds: limits::LIST_CACHE_SECONDS,
-        projection: Projection::Tags(page, name),
-    })
+    let form = match page {
+        Some(_) => IndexForm::Text,
+        None => IndexForm::Stream,
+    };
+    ReadPlan::Read(IndexRequest::new(key, form, Projection::Tags(page, name)))
 }
 
 fn stored_content<S>(key: IndexKey, cache_seconds: u32, projection: Projection) -> ReadPlan<S> {
     ReadPlan::Read(IndexRequest {
-        key,
-        others: Vec::new(),
-        form: IndexForm::Stream,
         cache_seconds,
-        projection,
+        ..IndexRequest::new(key, IndexForm::Stream, projection)
     })
 }
 
@@ -174,10 +185,7 @@ impl Lookup {
         }
         let object = match (&self.key, content.digest) {
             (IndexKey::Pushed(_), digest) => BytesKey::Blob(digest),
-            (_, Digest::Sha256(digest)) => BytesKey::Archive(ArchiveKey {
-                digest,
-                kind: ArchiveKind::Archive(ArchiveFormat::Zip),
-            }),
+            (_, Digest::Sha256(digest)) => BytesKey::Archive(ArchiveKey::zip(digest)),
             (_, Digest::Sha512(_)) => return Err(FinishError::Corrupt),
         };
         Ok(Reply::new(307, CachePolicy::NoStore)
@@ -232,11 +240,6 @@ fn empty_config<S>() -> Reply<S> {
         .with_body(Body::Text(text))
 }
 
-/// The empty list of referrers: nothing refers to generated manifests.
-fn no_referrers<S>() -> Reply<S> {
-    referrers(&[])
-}
-
 /// Returns a list of referrers from stored descriptors. The type is exact (clients.md 11.7).
 pub fn referrers<S>(descriptors: &[String]) -> Reply<S> {
     let media_type = MediaType::Index.as_str();
@@ -274,6 +277,7 @@ pub(super) fn tags<S>(
 mod tests {
     use super::*;
     use crate::oci::pushed::ManifestType;
+    use crate::storage::key::ArchiveKind;
 
     #[test]
     fn every_type_of_stored_content_is_sent_as_it_is() {

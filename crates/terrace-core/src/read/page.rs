@@ -3,7 +3,7 @@
 use super::composed::optional;
 use super::lookup::{IndexForm, Lookup, Projection};
 use super::pulled::Freshness;
-use super::{FinishError, StoredIndex, StoredIndices, parse};
+use super::{FinishError, IndexRequest, StoredIndex, StoredIndices, parse};
 use crate::api::details::{
     BuiltVersion, Navigation, PackageDetails, VersionDetails, VersionSummary,
 };
@@ -12,11 +12,8 @@ use crate::http::method::Method;
 use crate::http::problem::Problem;
 use crate::index::about::{About, AboutDocumentation};
 use crate::index::overview::Overview;
-use crate::limits;
 use crate::model::package::Package;
 use crate::model::version::Version;
-use crate::read::KEYS_OF_READ;
-use crate::storage::failover::ServingBucket;
 use crate::storage::index_document::IndexMetadata;
 use crate::storage::key::IndexKey;
 use crate::upstream::pull::{PullPolicy, blocked};
@@ -83,37 +80,17 @@ impl PageRead {
         if visibility == Visibility::Unauthenticated {
             return Err(Problem::no_token());
         }
-        let is_hidden = visibility == Visibility::Hidden;
         if let Package::Mirrored(address) = package
-            && !is_hidden
+            && visibility != Visibility::Hidden
             && let Some(version) = subject.versions().find(|it| policy.blocks(address, it))
         {
             return Err(blocked(address, version));
         }
-        let [key, others @ ..] = subject.keys();
-        let mut others: Vec<IndexKey> = others.into_iter().flatten().collect();
-        let mut requested_key = None;
-        let mut key = key.unwrap_or(IndexKey::Overview(package.clone()));
-        if is_hidden {
-            others = others.iter().map(IndexKey::hidden).collect();
-            let hidden = key.hidden();
-            requested_key = Some(std::mem::replace(&mut key, hidden));
-        }
+        let (key, others) = subject.keys();
+        let request = IndexRequest::new(key, IndexForm::Text, Projection::Page);
+        let request = IndexRequest { others, ..request };
         Ok(Self {
-            lookup: Lookup {
-                key,
-                others,
-                form: IndexForm::Text,
-                cache_seconds: limits::LIST_CACHE_SECONDS,
-                token: None,
-                requested_key,
-                is_private: visibility == Visibility::Private,
-                projection: Projection::Page,
-                method: Method::Get,
-                if_none_match: None,
-                range: None,
-                serving: ServingBucket::Main,
-            },
+            lookup: Lookup::new(request, visibility, Method::Get),
             subject,
         })
     }
@@ -221,37 +198,25 @@ impl PageSubject {
         one.into_iter().chain(other)
     }
 
-    fn keys(&self) -> [Option<IndexKey>; KEYS_OF_READ] {
-        let overview = |package: &Package| Some(IndexKey::Overview(package.clone()));
-        let about = |package: &Package, version: &Version| {
-            Some(IndexKey::About(package.clone(), version.clone()))
-        };
-        let built = |package: &Package, version: &Version| match package {
-            Package::Module(_) => None,
-            Package::Provider(_) | Package::Mirrored(_) => {
-                Some(IndexKey::Version(package.clone(), version.clone()))
+    /// Returns the key that decides whether there is anything to show, and the others.
+    pub(super) fn keys(&self) -> (IndexKey, Vec<IndexKey>) {
+        let package = self.package();
+        let overview = IndexKey::Overview(package.clone());
+        let about = |version: &Version| IndexKey::About(package.clone(), version.clone());
+        let built = |version: &Version| IndexKey::Version(package.clone(), version.clone());
+        let (key, mut others) = match self {
+            Self::Package(_) => (overview, Vec::new()),
+            Self::Document(_, version) => (about(version), vec![overview]),
+            Self::Version(_, version) => (about(version), vec![overview, built(version)]),
+            Self::Comparison(_, from, to) => {
+                let others = vec![about(from), about(to), built(from), built(to)];
+                (overview, others)
             }
         };
-        match self {
-            Self::Package(package) => [overview(package), None, None, None, None],
-            Self::Document(package, version) => {
-                [about(package, version), overview(package), None, None, None]
-            }
-            Self::Version(package, version) => [
-                about(package, version),
-                overview(package),
-                built(package, version),
-                None,
-                None,
-            ],
-            Self::Comparison(package, from, to) => [
-                overview(package),
-                about(package, from),
-                about(package, to),
-                built(package, from),
-                built(package, to),
-            ],
-        }
+        // The index of a module's version has nothing to show.
+        let is_module = matches!(package, Package::Module(_));
+        others.retain(|key| !is_module || !matches!(key, IndexKey::Version(..)));
+        (key, others)
     }
 }
 

@@ -4,10 +4,10 @@
 use serde_json::json;
 
 use super::oci::{no_catalog, plan_generated, plan_pushed};
-use super::{Checksum, Composed, IndexForm, IndexRequest, Projection, ReadPlan, RequestHead};
-use crate::api::route::{
-    ApiRoute, HandledRoute, MirrorRoute, OciRoute, PageRoute, Route, TerraformRoute,
+use super::{
+    Checksum, Composed, IndexForm, IndexRequest, PageSubject, Projection, ReadPlan, RequestHead,
 };
+use crate::api::route::{ApiRoute, HandledRoute, MirrorRoute, OciRoute, Route, TerraformRoute};
 use crate::http::method::Method;
 use crate::http::reply::{CachePolicy, Reply};
 use crate::limits;
@@ -40,10 +40,20 @@ pub(super) fn plan<S>(
         Route::Oci(OciRoute::Token) => ReadPlan::Handle(HandledRoute::OciToken),
         Route::Bytes(route) => ReadPlan::Handle(HandledRoute::Bytes(route)),
         Route::OAuth(route) => ReadPlan::Handle(HandledRoute::OAuth(route)),
-        Route::Api(route) => plan_api(with_own_package(route, own)),
+        Route::Api(mut route) => {
+            if let Some(package) = route.package_mut() {
+                *package = own.hosted(package.clone());
+            }
+            plan_api(route)
+        }
         Route::Mcp(route) => ReadPlan::Handle(HandledRoute::Mcp(route)),
         Route::Admin(route) => ReadPlan::Handle(HandledRoute::Admin(route)),
-        Route::Page(route) => ReadPlan::Handle(HandledRoute::Page(with_own_page(route, own))),
+        Route::Page(mut route) => {
+            if let Some(package) = route.package_mut() {
+                *package = own.hosted(package.clone());
+            }
+            ReadPlan::Handle(HandledRoute::Page(route))
+        }
     }
 }
 
@@ -114,32 +124,6 @@ fn plan_public_module<S>(address: ModuleAddress, version: Version) -> ReadPlan<S
     )
 }
 
-/// Returns the route with a hosted package in place of a mirrored one under the registry's own hostname.
-#[inline(never)]
-fn with_own_package(route: ApiRoute, own: &OwnHosts<'_>) -> ApiRoute {
-    let hosted = |package| own.hosted(package);
-    match route {
-        ApiRoute::Package(package) => ApiRoute::Package(hosted(package)),
-        ApiRoute::UsedBy(package) => ApiRoute::UsedBy(hosted(package)),
-        ApiRoute::Version(package, version) => ApiRoute::Version(hosted(package), version),
-        ApiRoute::Navigation(package, version) => ApiRoute::Navigation(hosted(package), version),
-        ApiRoute::Document(package, version, document) => {
-            ApiRoute::Document(hosted(package), version, document)
-        }
-        route @ (ApiRoute::Search
-        | ApiRoute::Check
-        | ApiRoute::Token
-        | ApiRoute::Namespaces
-        | ApiRoute::Namespace(_)) => route,
-    }
-}
-
-/// Returns the route with a hosted package in place of a mirrored one under the registry's own hostname.
-#[inline(never)]
-fn with_own_page(route: PageRoute, own: &OwnHosts<'_>) -> PageRoute {
-    route.map_package(|package| own.hosted(package))
-}
-
 #[inline(never)]
 fn plan_api<S>(route: ApiRoute) -> ReadPlan<S> {
     match route {
@@ -151,17 +135,9 @@ fn plan_api<S>(route: ApiRoute) -> ReadPlan<S> {
             overview(package, Composed::Latest(route))
         }
         ApiRoute::Version(package, RequestedVersion::Exact(version)) => {
-            let overview = IndexKey::Overview(package.clone());
-            let built = IndexKey::Version(package.clone(), version.clone());
-            let others = match package {
-                Package::Module(_) => vec![overview],
-                Package::Provider(_) | Package::Mirrored(_) => vec![overview, built],
-            };
-            composed(
-                IndexKey::About(package.clone(), version.clone()),
-                others,
-                Composed::Version(package, version),
-            )
+            let subject = PageSubject::Version(package.clone(), version.clone());
+            let (key, others) = subject.keys();
+            composed(key, others, Composed::Version(package, version))
         }
         ApiRoute::Navigation(package, RequestedVersion::Exact(version)) => composed(
             IndexKey::About(package.clone(), version.clone()),
@@ -185,13 +161,8 @@ fn overview<S>(package: Package, answer: Composed) -> ReadPlan<S> {
 
 /// An answer for people. All its indices may change, at least with the status of a version.
 fn composed<S>(key: IndexKey, others: Vec<IndexKey>, answer: Composed) -> ReadPlan<S> {
-    ReadPlan::Read(IndexRequest {
-        key,
-        others,
-        form: IndexForm::Text,
-        cache_seconds: limits::LIST_CACHE_SECONDS,
-        projection: Projection::Composed(answer),
-    })
+    let request = IndexRequest::new(key, IndexForm::Text, Projection::Composed(answer));
+    ReadPlan::Read(IndexRequest { others, ..request })
 }
 
 #[inline(never)]
@@ -217,24 +188,12 @@ fn plan_mirror<S>(route: MirrorRoute, head: &RequestHead<'_>, own: &OwnHosts<'_>
 
 /// A list that is passed on as stored.
 fn list<S>(key: IndexKey, projection: Projection) -> ReadPlan<S> {
-    ReadPlan::Read(IndexRequest {
-        key,
-        others: Vec::new(),
-        form: IndexForm::Stream,
-        cache_seconds: limits::LIST_CACHE_SECONDS,
-        projection,
-    })
+    ReadPlan::Read(IndexRequest::new(key, IndexForm::Stream, projection))
 }
 
 /// A list that the answer is built from.
 fn parsed_list<S>(key: IndexKey, projection: Projection) -> ReadPlan<S> {
-    ReadPlan::Read(IndexRequest {
-        key,
-        others: Vec::new(),
-        form: IndexForm::Text,
-        cache_seconds: limits::LIST_CACHE_SECONDS,
-        projection,
-    })
+    ReadPlan::Read(IndexRequest::new(key, IndexForm::Text, projection))
 }
 
 /// The index of one version.
@@ -244,12 +203,10 @@ fn version_document<S>(package: Package, version: Version, projection: Projectio
         Some(_) => limits::LIST_CACHE_SECONDS,
         None => VERSION_CACHE_SECONDS,
     };
+    let key = IndexKey::Version(package, version);
     ReadPlan::Read(IndexRequest {
-        key: IndexKey::Version(package, version),
-        others: Vec::new(),
-        form: IndexForm::Text,
         cache_seconds,
-        projection,
+        ..IndexRequest::new(key, IndexForm::Text, projection)
     })
 }
 

@@ -87,9 +87,6 @@ impl Fetch {
                 max: self.max_bytes,
             }),
             200 => Ok(&fetched.body),
-            404 => Err(OriginError::NotFound { what }),
-            401 | 403 => Err(OriginError::NotAllowed { what, status }),
-            429 | 500..=599 => Err(OriginError::Unavailable { what, status }),
             _ => Err(OriginError::Status { what, status }),
         }
     }
@@ -108,6 +105,15 @@ impl Fetch {
         serde_json::from_slice(body).map_err(|error| json(plain(&error.to_string())))
     }
 }
+
+/// Returns the error about a field of a document.
+fn invalid(field: &'static str, value: &str, rule: &'static str) -> OriginError {
+    let value = shortened(value);
+    OriginError::Field { field, value, rule }
+}
+
+/// The rule for URLs in documents.
+const URL_RULE: &str = "it must be an https URL, or a path, of visible ASCII characters";
 
 /// Returns a bounded part of an origin's text, to be quoted and escaped by `{:?}`.
 fn shortened(text: &str) -> String {
@@ -134,24 +140,18 @@ mod tests {
             };
             fetch().take(&fetched).unwrap_err()
         };
-        let what = "the test";
-        assert_eq!(status(404), OriginError::NotFound { what });
-        for refused in [401, 403] {
-            let expected = OriginError::NotAllowed {
-                what,
-                status: refused,
-            };
-            assert_eq!(status(refused), expected);
-        }
-        for passing in [429, 500, 503] {
-            let expected = OriginError::Unavailable {
-                what,
-                status: passing,
-            };
-            assert_eq!(status(passing), expected);
-        }
-        for odd in [0, 204, 206, 301, 400, 410] {
-            assert_eq!(status(odd), OriginError::Status { what, status: odd });
+        for (number, is_denied, is_temporary) in [
+            (401, true, false),
+            (403, true, false),
+            (429, false, true),
+            (503, false, true),
+            (404, false, false),
+            (204, false, false),
+            (301, false, false),
+        ] {
+            let error = status(number);
+            assert_eq!(error.is_denied(), is_denied, "{number}");
+            assert_eq!(error.is_temporary(), is_temporary, "{number}");
         }
     }
 

@@ -192,11 +192,11 @@ fn a_block_of_a_mirrored_module_or_of_its_version_is_effective_with_its_reason()
     registry.get(&versions).refuses(404, "it steals tokens");
     let used = json!({ "packages": [{ "address": fixture.address }] });
     let check = Sent::new("POST", "/api/v1/check").body(used.to_string());
-    let checked = registry.send(&check).expect(200).json();
+    let checked = registry.send(&check).found();
     let checked = &checked["packages"][0];
     assert_eq!(checked["state"], "blocked");
     assert_eq!(checked["reason"], "it steals tokens");
-    let again = bad.put(&registry).expect(200).json();
+    let again = bad.put(&registry).found();
     let warning = again["warnings"][0].as_str().unwrap();
     assert!(warning.contains("it steals tokens"), "{warning}");
 }

@@ -3,7 +3,7 @@ use serde_json::json;
 use crate::support::documentation::{Documentation, member, path_of};
 use crate::support::fixtures::{send_upload, sha256};
 use crate::support::registry::unique;
-use crate::support::{ModuleFixture, ProviderFixture, Registry};
+use crate::support::{ModuleFixture, Registry};
 
 /// Returns the address and the path of a module's version that is not published.
 fn module() -> (String, String) {
@@ -131,19 +131,6 @@ fn documentation_is_removed_on_condition_of_its_archive() {
     registry.admin("GET", &path, None).expect(200);
     delete(&own).expect(200);
     delete(&own).expect(404);
-}
-
-#[test]
-fn a_provider_is_documented_too() {
-    let (registry, provider) = (Registry::start(), ProviderFixture::new("1.0.0"));
-    let address = format!("{}/{}", provider.namespace, provider.provider_type);
-    let path = path_of("providers", &address, "1.0.0");
-    let text = format!("# {address}\n{}", "text ".repeat(20_000));
-    let documentation = Documentation::of_provider(&[("widget", &text), ("gadget", "short")]);
-    documentation.add(&registry, &path).expect(201);
-    provider.publish(&registry);
-    let unchanged = documentation.put(&registry, &path).found();
-    assert_eq!(unchanged["is_published"], true);
 }
 
 /// Uploads an archive and asserts that it is refused, with a reason.

@@ -35,7 +35,7 @@ fn ask(registry: &Registry, packages: &Value) -> Response {
 }
 
 fn states(response: Response) -> Vec<String> {
-    let answer = response.expect(200).json();
+    let answer = response.found();
     let packages = answer["packages"].as_array().unwrap().iter();
     packages
         .map(|it| it["state"].as_str().unwrap().to_owned())

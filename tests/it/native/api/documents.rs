@@ -45,16 +45,6 @@ fn the_documents_of_a_module_are_sent() {
 }
 
 #[test]
-fn an_unknown_document_is_404_with_the_way_to_all_documents() {
-    let (_, registry) = published(&[]);
-    registry
-        .get(&format!("{PAGE}s"))
-        .refuses(404, "lists all documents");
-    let other = PAGE.replace("1.0.0", "9.9.9");
-    registry.get(&other).refuses(404, "no version 9.9.9");
-}
-
-#[test]
 fn a_document_that_the_client_has_is_304_without_a_ranged_read() {
     let (memory, registry) = published(&[]);
     let etag = registry

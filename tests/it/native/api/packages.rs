@@ -5,12 +5,12 @@ use terrace_base::time::UnixTime;
 use terrace_core::model::status::{ReleaseState, ReleaseStatus};
 use terrace_core::storage::key::IndexKey;
 
-use crate::support::described::{self, README};
+use crate::support::described;
 use crate::support::documented::document;
 use crate::support::memory::Memory;
 use crate::support::registry::Sent;
 use crate::support::statuses::{set_status, status_of};
-use crate::support::{MirrorFixture, ModuleFixture, ProviderFixture, Registry};
+use crate::support::{ModuleFixture, ProviderFixture, Registry};
 
 const WIDGET: &str = "providers/hosted/acme/widget";
 const VPC: &str = "modules/acme/vpc/aws";
@@ -92,37 +92,6 @@ fn a_version_of_a_provider_has_its_platforms_with_hashes_and_its_signing_key() {
         details["documentation"]["path"],
         "/api/v1/providers/acme/widget/1.0.0/docs"
     );
-}
-
-#[test]
-fn a_version_of_a_module_has_its_inputs_and_the_paths_of_files() {
-    let (_, registry) = published(&[]);
-    let details = registry.read("/api/v1/modules/acme/vpc/aws/1.0.0");
-    let module = &details["module"];
-    assert_eq!(module["root"]["readme"], README);
-    assert_eq!(module["root"]["inputs"][1]["default"], "{}");
-    assert_eq!(
-        module["examples"][0]["files"][0]["path"],
-        "/api/v1/modules/acme/vpc/aws/1.0.0/docs/examples/simple/main.tf"
-    );
-    assert_eq!(details["source"]["url"], "https://github.com/acme/code");
-}
-
-#[test]
-fn a_mirrored_provider_is_named_by_its_hostname() {
-    let (memory, registry) = Registry::with_memory(&[]);
-    MirrorFixture::of(ProviderFixture::of("acme", "gadget", "1.0.0")).publish(&registry);
-    described::describe(
-        &memory,
-        "providers/registry.example.com/acme/gadget",
-        &["1.0.0"],
-    );
-    let path = "/api/v1/mirror/registry.example.com/acme/gadget";
-    let details = registry.read(&format!("{path}/1.0.0"));
-    assert_eq!(details["address"], "registry.example.com/acme/gadget");
-    assert_eq!(details["path"], path);
-    assert_eq!(details["platforms"].as_array().unwrap().len(), 2);
-    assert_eq!(details.get("signing_key"), None);
 }
 
 #[test]

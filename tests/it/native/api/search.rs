@@ -1,12 +1,11 @@
 //! Search, and lists of namespaces and packages.
 
 use serde_json::{Value, json};
-use terrace_core::index::catalog::{CatalogLine, catalog, merged};
-use terrace_core::limits::MAX_OFFSET;
+use terrace_core::index::catalog::CatalogLine;
 use terrace_core::model::status::ReleaseState;
 
 use crate::support::Registry;
-use crate::support::described::{card, line, put_catalog, symbol};
+use crate::support::described::{line, put_catalog, symbol};
 use crate::support::memory::Memory;
 use crate::support::registry::Sent;
 use crate::support::tokens::{create, revoke};
@@ -31,15 +30,6 @@ fn filled(vars: &[(&str, &str)]) -> (Memory, Registry) {
     put_catalog(&memory, &lines, &symbols);
     let registry = Registry::in_memory(&memory, vars);
     (memory, registry)
-}
-
-/// Writes the catalogue of one owner, and the merged one.
-fn put_catalog_of_one_owner(memory: &Memory, lines: &[CatalogLine]) {
-    let cards: Vec<_> = lines.iter().cloned().map(card).collect();
-    memory.restore_index("catalog/acme", catalog(&cards));
-    for (part, document) in (1..).zip(merged(&cards, &[])) {
-        memory.restore_index(&format!("merged-catalog/{part}"), document);
-    }
 }
 
 fn names(page: &Value) -> Vec<String> {
@@ -69,7 +59,7 @@ fn a_search_of_all_namespaces_takes_one_kv_read() {
     // Once a minute, a search is followed by the check whether the catalogue is complete.
     registry.get("/api/v1/search?q=none").expect(200);
     memory.forget_operations();
-    let page = registry.get("/api/v1/search?q=vpc").expect(200).json();
+    let page = registry.read("/api/v1/search?q=vpc");
     assert_eq!(memory.operations(), ["KV get merged-catalog/1"]);
     assert_eq!(names(&page), ALL);
     assert_eq!(page.get("next"), None);
@@ -80,28 +70,19 @@ fn a_search_of_a_namespace_takes_one_kv_read() {
     let (memory, registry) = filled(&[]);
     memory.forget_operations();
     let path = "/api/v1/search?q=vpc&namespace=registry.example.com/acme";
-    let page = registry.get(path).expect(200).json();
+    let page = registry.read(path);
     assert_eq!(memory.operations(), ["KV get 2 keys"]);
     assert_eq!(names(&page), ["registry.example.com/acme/vpc"]);
-    let page = registry
-        .get("/api/v1/search?q=vpc&namespace=Acme")
-        .expect(200)
-        .json();
+    let page = registry.read("/api/v1/search?q=vpc&namespace=Acme");
     assert_eq!(page["results"].as_array().unwrap().len(), 5);
-    let page = registry
-        .get("/api/v1/search?q=vpc&namespace=nobody")
-        .expect(200)
-        .json();
+    let page = registry.read("/api/v1/search?q=vpc&namespace=nobody");
     assert_eq!(page["results"], json!([]));
 }
 
 #[test]
 fn results_name_their_paths_and_the_places_of_words() {
     let (_, registry) = filled(&[]);
-    let page = registry
-        .get("/api/v1/search?q=subnets+vpc")
-        .expect(200)
-        .json();
+    let page = registry.read("/api/v1/search?q=subnets+vpc");
     assert_eq!(
         page["results"][0],
         json!({
@@ -120,10 +101,7 @@ fn results_name_their_paths_and_the_places_of_words() {
             },
         })
     );
-    let page = registry
-        .get("/api/v1/search?q=cloud_vpc")
-        .expect(200)
-        .json();
+    let page = registry.read("/api/v1/search?q=cloud_vpc");
     assert_eq!(
         page["results"][0],
         json!({
@@ -140,14 +118,11 @@ fn results_name_their_paths_and_the_places_of_words() {
             "highlights": { "name": ["", "cloud", "_", "vpc"] },
         })
     );
-    let page = registry
-        .get("/api/v1/search?q=cidr&limit=1")
-        .expect(200)
-        .json();
+    let page = registry.read("/api/v1/search?q=cidr&limit=1");
     assert_eq!(page["results"][0]["words"], json!(["cidr"]));
-    let page = registry.get("/api/v1/search?q=sybnets").expect(200).json();
+    let page = registry.read("/api/v1/search?q=sybnets");
     assert_eq!(page, json!({ "results": [] }));
-    let page = registry.get("/api/v1/search?q=netwrk").expect(200).json();
+    let page = registry.read("/api/v1/search?q=netwrk");
     assert_eq!(page, json!({ "results": [], "did_you_mean": "network" }));
 }
 
@@ -191,7 +166,7 @@ fn a_list_that_the_client_has_is_304() {
 #[test]
 fn namespaces_are_listed_with_their_packages() {
     let (_, registry) = filled(&[]);
-    let page = registry.get("/api/v1/namespaces").expect(200).json();
+    let page = registry.read("/api/v1/namespaces");
     let view = |namespace: &str, modules: u32, providers: u32| {
         let path = format!("/api/v1/namespaces/{namespace}");
         json!({ "namespace": namespace, "path": path, "modules": modules, "providers": providers })
@@ -203,19 +178,13 @@ fn namespaces_are_listed_with_their_packages() {
         view("registry.example.com/other", 1, 0),
     ];
     assert_eq!(page, json!({ "namespaces": all }));
-    let first = registry
-        .get("/api/v1/namespaces?limit=2")
-        .expect(200)
-        .json();
+    let first = registry.read("/api/v1/namespaces?limit=2");
     assert_eq!(first["next"], "globex");
-    let rest = registry
-        .get("/api/v1/namespaces?limit=2&after=globex")
-        .expect(200)
-        .json();
+    let rest = registry.read("/api/v1/namespaces?limit=2&after=globex");
     assert_eq!(rest, json!({ "namespaces": all[2..] }));
     for namespace in page["namespaces"].as_array().unwrap() {
         let path = namespace["path"].as_str().unwrap();
-        let packages = registry.get(path).expect(200).json();
+        let packages = registry.read(path);
         let count = packages["packages"].as_array().unwrap().len() as u64;
         let number = |field: &str| namespace[field].as_u64().unwrap();
         assert_eq!(count, number("modules") + number("providers"), "{path}");
@@ -226,10 +195,7 @@ fn namespaces_are_listed_with_their_packages() {
 fn the_packages_of_a_namespace_are_listed_in_pages() {
     let (_, registry) = filled(&[]);
     let addresses = |query: &str| {
-        let page = registry
-            .get(&format!("/api/v1/namespaces/acme?{query}"))
-            .expect(200)
-            .json();
+        let page = registry.read(&format!("/api/v1/namespaces/acme?{query}"));
         let packages = page["packages"].as_array().unwrap().iter();
         let addresses = packages.map(|it| it["address"].as_str().unwrap().to_owned());
         (
@@ -263,10 +229,7 @@ fn the_lists_of_the_public_registry_are_paged_by_position() {
             .map(|it| it["id"].as_str().unwrap().to_owned())
             .collect::<Vec<_>>()
     };
-    let page = registry
-        .get("/v1/modules?limit=2&provider=aws")
-        .expect(200)
-        .json();
+    let page = registry.read("/v1/modules?limit=2&provider=aws");
     assert_eq!(
         ids(&page),
         ["acme/network/aws/1.0.0", "acme/vpc-old/aws/1.0.0"]
@@ -280,24 +243,18 @@ fn the_lists_of_the_public_registry_are_paged_by_position() {
             "next_url": "/v1/modules?limit=2&offset=2&provider=aws",
         })
     );
-    let rest = registry
-        .get(page["meta"]["next_url"].as_str().unwrap())
-        .expect(200)
-        .json();
+    let rest = registry.read(page["meta"]["next_url"].as_str().unwrap());
     assert_eq!(ids(&rest), ["acme/vpc/aws/1.0.0"]);
     assert_eq!(rest["meta"]["prev_offset"], 0);
     assert_eq!(rest["meta"].get("next_url"), None);
-    let systems = registry.get("/v1/modules/acme/vpc").expect(200).json();
+    let systems = registry.read("/v1/modules/acme/vpc");
     assert_eq!(ids(&systems), ["acme/vpc/aws/1.0.0", "acme/vpc/gcp/1.0.0"]);
-    let found = registry
-        .get("/v1/modules/search?q='vpc'&limit=1")
-        .expect(200)
-        .json();
+    let found = registry.read("/v1/modules/search?q='vpc'&limit=1");
     assert_eq!(ids(&found), ["acme/vpc/aws/1.0.0"]);
     assert_eq!(found["meta"]["next_offset"], 1);
-    let verified = registry.get("/v1/modules?verified=true").expect(200).json();
+    let verified = registry.read("/v1/modules?verified=true");
     assert_eq!(verified["modules"], json!([]));
-    let providers = registry.get("/v1/providers").expect(200).json();
+    let providers = registry.read("/v1/providers");
     assert_eq!(providers["providers"][1]["id"], "globex/vpc/1.0.0");
     assert_eq!(providers["providers"].as_array().unwrap().len(), 2);
     for path in [
@@ -306,34 +263,6 @@ fn the_lists_of_the_public_registry_are_paged_by_position() {
         "/v1/providers/nobody",
     ] {
         registry.get(path).expect(404);
-    }
-}
-
-#[test]
-fn the_last_position_names_no_next_page() {
-    let memory = Memory::new();
-    let module = |at: usize| line(&format!("modules/acme/vpc{at}/aws"), "");
-    let lines: Vec<CatalogLine> = (0..MAX_OFFSET + 3).map(module).collect();
-    put_catalog_of_one_owner(&memory, &lines);
-    let registry = Registry::in_memory(&memory, &[]);
-    for path in [
-        "/v1/modules?limit=1",
-        "/v1/modules/acme?limit=1",
-        "/v1/modules/search?q=acme&limit=1",
-    ] {
-        let page = |offset: usize| {
-            let path = format!("{path}&offset={offset}");
-            registry.get(&path).expect(200).json()
-        };
-        let last = page(MAX_OFFSET);
-        assert_eq!(last["modules"].as_array().unwrap().len(), 1, "{path}");
-        for field in ["next_url", "next_offset"] {
-            assert_eq!(last["meta"].get(field), None, "{path}");
-        }
-        assert_eq!(last["meta"]["prev_offset"], MAX_OFFSET - 1, "{path}");
-        let before = page(MAX_OFFSET - 1);
-        assert_eq!(before["meta"]["next_offset"], MAX_OFFSET, "{path}");
-        assert_ne!(before["modules"], last["modules"], "{path}");
     }
 }
 

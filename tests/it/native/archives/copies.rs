@@ -7,7 +7,8 @@ use terrace_core::maintenance::garbage::MARK_REMOVAL_SECONDS;
 use terrace_core::storage::failover::COPY_STEP_SECONDS;
 use terrace_core::storage::fallback::COPY_SWEEP_SECONDS;
 
-use super::failover::{Two, key_of};
+use super::failover::Two;
+use super::key_of;
 use crate::support::documentation::Documentation;
 use crate::support::documented::document_module;
 use crate::support::faults::When;

@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 use terrace_core::limits::DOCUMENTATION_ABANDONED_SECONDS;
 use terrace_core::maintenance::garbage::FENCE_SECONDS;
-use terrace_core::maintenance::garbage::GARBAGE_SECONDS;
 use terrace_core::storage::documentation::DOCUMENTATION_REMOVAL_SECONDS;
 
+use super::garbage::marked;
 use crate::support::ModuleFixture;
 use crate::support::cases::in_both_outcomes;
 use crate::support::chain;
@@ -31,18 +31,6 @@ fn state(registry: &Registry) -> Value {
     registry.read_as_admin(PATH)
 }
 
-fn mark(registry: &Registry, key: &str) {
-    let marked = post(registry, "/admin/v1/garbage", &json!({ "mark": [key] }));
-    assert_eq!(marked.found()["marked"][0], key);
-}
-
-/// Returns the body of the request that removes a marked archive.
-fn removal(memory: &Memory, key: &str) -> Value {
-    let mark = memory.object_bytes(&key.replace("archives/", "garbage/"));
-    let mark: Value = serde_json::from_slice(&mark).unwrap();
-    json!({ "remove": [{ "key": key, "marked_at": mark["since"] }] })
-}
-
 fn sent(registry: &Registry, method: &str, path: &str, body: &Value) -> Sent {
     let bearer = format!("Bearer {}", registry.token());
     let sent = Sent::new(method, path).header("authorization", &bearer);
@@ -65,39 +53,10 @@ fn a_change_is_audited_with_the_digest_of_the_archive() {
 }
 
 #[test]
-fn documentation_before_its_release_takes_eleven_operations_and_writes_no_index() {
-    let (memory, registry, documentation) = uploaded();
-    // The first change of a registry also stores the format, and the first entry of the log has no previous one.
-    post(&registry, "/admin/v1/garbage", &json!({})).expect(200);
-    memory.forget_operations();
-    documentation.put(&registry, PATH).expect(201);
-    let key = documentation.key();
-    let operations = memory.operations();
-    assert_eq!(
-        operations,
-        [
-            "R2 list garbage/",
-            &format!("R2 get {FACT}"),
-            &format!("R2 head {key}"),
-            &format!("R2 inflate {key}"),
-            &format!("R2 put {FACT}"),
-            "R2 get releases/modules/acme/vpc/aws/1.0.0",
-            "R2 get audit-head",
-            "R2 get audit/000000000001",
-            "R2 put audit/000000000002",
-            "R2 put audit-head",
-            "R2 get webhooks/list",
-        ]
-    );
-}
-
-#[test]
 fn documentation_keeps_a_marked_archive() {
     let (memory, registry, documentation) = uploaded();
     let key = documentation.key();
-    mark(&registry, &key);
-    memory.advance(GARBAGE_SECONDS);
-    let body = removal(&memory, &key);
+    let body = marked(&memory, &registry, &key);
     documentation.put(&registry, PATH).expect(201);
     let removed = post(&registry, "/admin/v1/garbage", &body).expect(200);
     assert_eq!(removed.json()["spared"][0], key.as_str());
@@ -110,9 +69,7 @@ fn the_same_documentation_keeps_a_marked_archive_again() {
     documentation.put(&registry, PATH).expect(201);
     let key = documentation.key();
     // A collector that read the documents before this one was stored.
-    mark(&registry, &key);
-    memory.advance(GARBAGE_SECONDS);
-    let body = removal(&memory, &key);
+    let body = marked(&memory, &registry, &key);
     documentation.put(&registry, PATH).expect(200);
     post(&registry, "/admin/v1/garbage", &body).expect(200);
     assert!(memory.keys().contains(&key));
@@ -122,9 +79,7 @@ fn the_same_documentation_keeps_a_marked_archive_again() {
 fn documentation_is_not_committed_to_an_archive_that_is_being_removed() {
     let (memory, registry, documentation) = uploaded();
     let key = documentation.key();
-    mark(&registry, &key);
-    memory.advance(GARBAGE_SECONDS);
-    let body = removal(&memory, &key);
+    let body = marked(&memory, &registry, &key);
     memory.fail(Operations::Writes, 1, When::Before, Failure::Error);
     post(&registry, "/admin/v1/garbage", &body).expect(503);
     assert!(memory.keys().contains(&key));
@@ -148,9 +103,7 @@ fn documentation_never_lacks_its_archive() {
     in_both_outcomes(|delay| {
         let (memory, registry, documentation) = uploaded();
         let key = documentation.key();
-        mark(&registry, &key);
-        memory.advance(GARBAGE_SECONDS);
-        let body = removal(&memory, &key);
+        let body = marked(&memory, &registry, &key);
         memory.interleave();
         let add = sent(&registry, "PUT", PATH, &documentation.description());
         let remove = sent(&registry, "POST", "/admin/v1/garbage", &body);

@@ -153,15 +153,6 @@ fn a_cache_that_fails_is_replaced_by_the_bucket() {
     assert!(log.iter().any(|line| line.contains("tired")), "{log:?}");
 }
 
-#[test]
-fn a_platform_without_the_cache_serves_archives_from_the_bucket() {
-    let (_, registry) = Registry::with_memory(&EDGE);
-    let fixture = fixture();
-    fixture.publish(&registry);
-    let response = registry.get(&url(&registry)).expect(200);
-    assert_eq!(response.body, fixture.packages[0].3);
-}
-
 fn erase(registry: &Registry, digest: &str) {
     let archives = [format!("archives/{digest}.zip")];
     let body = json!({ "package": "acme/vpc/aws", "version": "1.0.0", "reason": "leaked", "archives": archives });

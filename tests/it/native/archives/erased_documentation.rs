@@ -3,14 +3,14 @@
 use serde_json::{Value, json};
 use terrace_core::maintenance::audit::AuditEntry;
 
+use super::{erase, key_of};
 use crate::support::chain;
 use crate::support::documentation::{Documentation, path_of};
 use crate::support::faults::{Failure, Operations, When, is_write};
 use crate::support::fixtures::{sha256, tar_gz_of};
 use crate::support::memory::Memory;
-use crate::support::registry::{Registry, Response, Sent};
+use crate::support::registry::{Registry, Sent};
 use crate::support::reindexed::reindex;
-use crate::support::tokens::post;
 use crate::support::{ModuleFixture, ProviderFixture};
 
 const REASON: &str = "a leaked key";
@@ -24,17 +24,9 @@ fn secret() -> Documentation {
     Documentation::of_module(SECRET)
 }
 
-fn key_of(fixture: &ModuleFixture) -> String {
-    format!("archives/{}.zip", sha256(&fixture.archive))
-}
-
 /// Returns the body of a request that names only archives.
 fn alone(archives: &[&str]) -> Value {
     json!({ "reason": REASON, "archives": archives })
-}
-
-fn erase(registry: &Registry, body: &Value) -> Response {
-    post(registry, "/admin/v1/erasures", body)
 }
 
 /// Returns a registry with three versions of a module, each documented with the secret if `documents` contains it. The first

@@ -5,12 +5,13 @@ use terrace_core::limits::DOCUMENTATION_ABANDONED_SECONDS;
 use terrace_core::maintenance::garbage::GARBAGE_SECONDS;
 use terrace_core::maintenance::garbage::MARK_REMOVAL_SECONDS;
 
+use super::{erase, key_of};
 use crate::support::chain;
 use crate::support::documentation::Documentation;
 use crate::support::faults::{Failure, Operations, When};
 use crate::support::fixtures::{send_upload, sha256};
 use crate::support::memory::Memory;
-use crate::support::registry::{Registry, Response, Sent};
+use crate::support::registry::{Registry, Sent};
 use crate::support::reindexed::reindex;
 use crate::support::released::Released;
 use crate::support::statuses::{set_status, status_of};
@@ -30,16 +31,8 @@ fn published() -> (Memory, Registry, ModuleFixture) {
     (memory, registry, fixture)
 }
 
-fn key_of(fixture: &ModuleFixture) -> String {
-    format!("archives/{}.zip", sha256(&fixture.archive))
-}
-
 fn body(address: &str, archives: &[&str]) -> Value {
     json!({ "package": address, "version": "1.0.0", "reason": REASON, "archives": archives })
-}
-
-fn erase(registry: &Registry, body: &Value) -> Response {
-    post(registry, "/admin/v1/erasures", body)
 }
 
 /// Returns the body of the request that erases the first version with its archive.
@@ -189,15 +182,6 @@ fn a_repeated_erasure_gets_the_same_response_and_keeps_the_first_reason() {
         without_log(memory.objects_but_for_markers()),
         without_log(objects)
     );
-}
-
-#[test]
-fn an_entry_of_the_log_names_the_version_and_the_archives() {
-    let (memory, registry, fixture) = published();
-    erase(&registry, &whole(&fixture)).expect(200);
-    let entries = chain::entries(&memory);
-    let entry = entries.last().unwrap();
-    assert_eq!(entry.erased(), [RELEASE.to_owned(), key_of(&fixture)]);
 }
 
 #[test]

@@ -9,9 +9,9 @@ mod settings;
 
 use serde_json::{Value, json};
 
+use super::key_of;
 use crate::support::ModuleFixture;
 use crate::support::faults::{Failure, Fault, When};
-use crate::support::fixtures::sha256;
 use crate::support::memory::Memory;
 use crate::support::memory::second_bucket::{EndpointFault, FALLBACK};
 use crate::support::registry::{Registry, Response, S3};
@@ -125,8 +125,4 @@ impl Two {
         let answer = self.registry.get(url);
         answer.status == 200 && answer.body == self.fixture.archive
     }
-}
-
-pub(super) fn key_of(fixture: &ModuleFixture) -> String {
-    format!("archives/{}.zip", sha256(&fixture.archive))
 }

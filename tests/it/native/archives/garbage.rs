@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use terrace_core::maintenance::garbage::FENCE_SECONDS;
 use terrace_core::maintenance::garbage::GARBAGE_SECONDS;
 
+use super::key_of;
 use crate::support::cases::in_both_outcomes;
 use crate::support::faults::{Failure, Operations, When};
 use crate::support::fixtures::sha256;
@@ -27,8 +28,11 @@ fn removal(memory: &Memory, key: &str) -> Value {
     json!({ "remove": [{ "key": key, "marked_at": mark["since"] }] })
 }
 
-fn key_of(fixture: &ModuleFixture) -> String {
-    format!("archives/{}.zip", sha256(&fixture.archive))
+/// Marks an archive, and returns the request that removes it an hour later.
+pub(super) fn marked(memory: &Memory, registry: &Registry, key: &str) -> Value {
+    mark(registry, key);
+    memory.advance(GARBAGE_SECONDS);
+    removal(memory, key)
 }
 
 /// Returns all keys but those of the audit log and of the format, which the first change stores.
@@ -64,9 +68,7 @@ fn an_archive_marked_for_an_hour_is_removed_with_its_mark() {
 #[test]
 fn a_publish_keeps_a_marked_archive() {
     let (memory, registry, fixture, key) = orphan();
-    mark(&registry, &key);
-    memory.advance(GARBAGE_SECONDS);
-    let body = removal(&memory, &key);
+    let body = marked(&memory, &registry, &key);
     fixture.put(&registry).expect(201);
     assert_eq!(garbage(&registry, &body)["spared"][0], key.as_str());
     // A removal that names the newer mark spares the archive as well.
@@ -92,9 +94,7 @@ fn a_publish_keeps_marked_signed_documents() {
     memory.fail(Operations::Writes, 2, When::Before, Failure::Error);
     fixture.put(&registry).expect(503);
     let key = format!("archives/{}.SHA256SUMS", sha256(fixture.shasums.as_bytes()));
-    mark(&registry, &key);
-    memory.advance(GARBAGE_SECONDS);
-    let body = removal(&memory, &key);
+    let body = marked(&memory, &registry, &key);
     fixture.put(&registry).expect(201);
     assert_eq!(garbage(&registry, &body)["spared"][0], key.as_str());
 }
@@ -102,9 +102,7 @@ fn a_publish_keeps_marked_signed_documents() {
 #[test]
 fn a_release_is_not_committed_to_an_archive_that_is_being_removed() {
     let (memory, registry, fixture, key) = orphan();
-    mark(&registry, &key);
-    memory.advance(GARBAGE_SECONDS);
-    let body = removal(&memory, &key);
+    let body = marked(&memory, &registry, &key);
     // The removal fails after claiming the mark, while the archive still exists.
     memory.fail(Operations::Writes, 1, When::Before, Failure::Error);
     post(&registry, "/admin/v1/garbage", &body).expect(503);
@@ -172,9 +170,7 @@ fn only_archives_can_be_garbage() {
 fn a_release_never_lacks_its_archive() {
     in_both_outcomes(|delay| {
         let (memory, registry, fixture, key) = orphan();
-        mark(&registry, &key);
-        memory.advance(GARBAGE_SECONDS);
-        let body = removal(&memory, &key).to_string();
+        let body = marked(&memory, &registry, &key).to_string();
         memory.interleave();
         let admin = |method: &str, target: &str, body: String| {
             let bearer = format!("Bearer {}", registry.token());
@@ -201,9 +197,7 @@ fn a_release_never_lacks_its_archive() {
 #[test]
 fn an_interrupted_removal_is_resumed_by_only_one_publisher() {
     let (memory, registry, fixture, key) = orphan();
-    mark(&registry, &key);
-    memory.advance(GARBAGE_SECONDS);
-    let body = removal(&memory, &key);
+    let body = marked(&memory, &registry, &key);
     let fault = memory.fail(Operations::Writes, 1, When::Before, Failure::Error);
     post(&registry, "/admin/v1/garbage", &body).expect(503);
     assert!(fault.lift());
@@ -221,9 +215,7 @@ fn an_interrupted_removal_is_resumed_by_only_one_publisher() {
 #[test]
 fn an_archive_that_was_marked_again_after_the_listing_is_not_removed() {
     let (memory, registry, fixture, key) = orphan();
-    mark(&registry, &key);
-    memory.advance(GARBAGE_SECONDS);
-    let seen = removal(&memory, &key);
+    let seen = marked(&memory, &registry, &key);
     // A publish that fails keeps the archive; then it is marked again.
     let fault = memory.fail(Operations::Writes, 1, When::Before, Failure::Error);
     fixture.put(&registry);
@@ -241,9 +233,7 @@ fn an_archive_that_was_marked_again_after_the_listing_is_not_removed() {
 #[test]
 fn a_rejected_request_changes_nothing() {
     let (memory, registry, _, key) = orphan();
-    mark(&registry, &key);
-    memory.advance(GARBAGE_SECONDS);
-    let mut body = removal(&memory, &key);
+    let mut body = marked(&memory, &registry, &key);
     body["remove"]
         .as_array_mut()
         .unwrap()

@@ -63,16 +63,6 @@ fn a_bucket_that_has_lost_its_metadata_has_the_same_artifacts() {
     }
 }
 
-#[test]
-fn the_catalog_has_its_own_route_and_reads_nothing() {
-    let (memory, registry, _) = published();
-    memory.forget_operations();
-    registry.get("/v2/_catalog").expect(404);
-    assert_eq!(memory.operations(), [""; 0]);
-    let line = memory.request_lines().pop().unwrap();
-    assert!(line.contains(r#""route":"oci_catalog""#), "{line}");
-}
-
 /// The tag follows the mirrored platforms; a manifest that a client has resolved remains readable.
 #[test]
 fn a_new_platform_adds_a_manifest() {

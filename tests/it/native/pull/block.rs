@@ -39,10 +39,8 @@ pub(super) fn assert_blocked(registry: &Registry, path: &str) {
 
 #[test]
 fn a_blocked_version_is_not_listed_and_each_of_its_paths_names_the_reason() {
-    let pulling = Pulling::new();
-    let first = ProviderFixture::new("1.0.0");
-    let fixture = pulling.publish(&first);
-    let bad = pulling.publish(&another(&first, "1.1.0"));
+    let (pulling, fixture) = Pulling::one();
+    let bad = pulling.publish(&another(&fixture.origin, "1.1.0"));
     let url = pulling.url(&bad);
     let address = fixture.address();
     block(&pulling.registry, &format!("{address}/1.1.0"));
@@ -104,10 +102,8 @@ fn an_administrator_of_a_host_cannot_block_its_providers() {
 
 #[test]
 fn a_version_that_is_blocked_before_it_is_stored_is_never_fetched() {
-    let pulling = Pulling::new();
-    let first = ProviderFixture::new("1.0.0");
-    let fixture = pulling.publish(&first);
-    let bad = pulling.publish(&another(&first, "1.1.0"));
+    let (pulling, fixture) = Pulling::one();
+    let bad = pulling.publish(&another(&fixture.origin, "1.1.0"));
     block(&pulling.registry, &format!("{}/1.1.0", fixture.address()));
     assert_eq!(pulling.versions(&fixture), ["1.0.0"]);
     pulling.memory.forget_operations();
@@ -116,24 +112,6 @@ fn a_version_that_is_blocked_before_it_is_stored_is_never_fetched() {
     // It counts as missing, so that a client without other sources sees an error.
     unblock(&pulling.registry, &format!("{}/1.1.0", fixture.address()));
     pulling.registry.get(&bad.packages()).expect(200);
-}
-
-#[test]
-fn a_blocked_provider_is_not_looked_up_at_its_origin() {
-    let pulling = Pulling::new();
-    let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
-    let address = fixture.address();
-    block(&pulling.registry, &address);
-    for path in [fixture.index(), fixture.packages()] {
-        assert_blocked(&pulling.registry, &path);
-    }
-    pulling.advance(24 * 60 * 60);
-    assert_blocked(&pulling.registry, &fixture.index());
-    assert_blocked(&pulling.registry, &fixture.packages());
-    assert_eq!(pulling.asked(""), 0);
-    unblock(&pulling.registry, &address);
-    assert_eq!(pulling.versions(&fixture), ["1.0.0"]);
-    pulling.registry.get(&fixture.packages()).expect(200);
 }
 
 #[test]
@@ -233,9 +211,7 @@ fn only_mirrored_providers_can_be_blocked() {
 
 #[test]
 fn a_block_while_a_version_is_pulled_wins() {
-    let pulling = Pulling::new();
-    let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
-    pulling.versions(&fixture);
+    let (pulling, fixture) = Pulling::listed();
     let version = format!("{}/1.0.0", fixture.address());
     // The block arrives while the registry asks the origin for the package.
     let memory = pulling.memory.clone();

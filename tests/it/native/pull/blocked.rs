@@ -29,12 +29,10 @@ fn the_registrys_own_hostnames_are_not_fetched() {
 
 #[test]
 fn a_blocked_version_is_neither_listed_nor_described_nor_served() {
-    let pulling = Pulling::new();
-    let first = ProviderFixture::new("1.0.0");
-    let fixture = pulling.publish(&first);
-    let bad = pulling.publish(&another(&first, "1.1.0"));
+    let (pulling, fixture) = Pulling::one();
+    let bad = pulling.publish(&another(&fixture.origin, "1.1.0"));
     let url = pulling.url(&bad);
-    let mirrored = MirrorFixture::of(another(&first, "1.2.0"));
+    let mirrored = MirrorFixture::of(another(&fixture.origin, "1.2.0"));
     mirrored.publish(&pulling.registry);
     assert_eq!(pulling.versions(&fixture), ["1.0.0", "1.1.0", "1.2.0"]);
     let address = fixture.address();
@@ -76,8 +74,7 @@ fn a_block_list_needs_no_pull_through() {
 
 #[test]
 fn a_provider_that_is_no_longer_allowed_is_not_fetched() {
-    let pulling = Pulling::new();
-    let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
+    let (pulling, fixture) = Pulling::one();
     let stored = pulling.publish(&ProviderFixture::new("1.0.0"));
     pulling.versions(&fixture);
     let url = pulling.url(&fixture);

@@ -3,15 +3,12 @@
 use serde_json::json;
 
 use super::Pulling;
-use crate::support::ProviderFixture;
 use crate::support::fixtures::sha256;
 use crate::support::tokens::post;
 
 #[test]
 fn an_erased_version_is_not_fetched_again() {
-    let pulling = Pulling::new();
-    let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
-    pulling.versions(&fixture);
+    let (pulling, fixture) = Pulling::listed();
     let url = pulling.url(&fixture);
     pulling.registry.get(&url).expect(200);
     let body =
@@ -28,9 +25,7 @@ fn an_erased_version_is_not_fetched_again() {
 
 #[test]
 fn an_erased_package_is_neither_passed_on_nor_stored() {
-    let pulling = Pulling::new();
-    let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
-    pulling.versions(&fixture);
+    let (pulling, fixture) = Pulling::listed();
     let url = pulling.url(&fixture);
     let key = format!("archives/{}.zip", sha256(super::amd64(&fixture)));
     let body = json!({ "archives": [key], "reason": "a leaked key" });

@@ -10,8 +10,7 @@ use crate::support::{MirrorFixture, ProviderFixture, Registry, Response};
 
 #[test]
 fn an_invalid_signature_is_refused_and_nothing_is_committed() {
-    let pulling = Pulling::new();
-    let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
+    let (pulling, fixture) = Pulling::one();
     let spoiled = |url: &str, mut response: Response| {
         if url.ends_with(".sig") {
             response.body = Signer::usual().sign(b"something else");

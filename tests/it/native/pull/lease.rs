@@ -1,13 +1,11 @@
 //! Leases: one client fetches for all, and a failing origin is not asked for a while.
 
 use super::{Pulling, amd64};
-use crate::support::ProviderFixture;
 use crate::support::faults::{Failure, When};
 
 #[test]
 fn many_concurrent_clients_cause_one_fetch() {
-    let pulling = Pulling::new();
-    let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
+    let (pulling, fixture) = Pulling::one();
     pulling.memory.interleave();
     let (lists, packages) = (fixture.index(), fixture.packages());
     for answer in pulling.registry.get_at_once(&lists, 32) {
@@ -42,8 +40,7 @@ fn many_concurrent_clients_cause_one_fetch() {
 /// R2 accepts one write a second per key, and the lease of a fetch that fails at once has just been written.
 #[test]
 fn an_origin_that_fails_at_once_is_not_retried_for_a_while() {
-    let pulling = Pulling::new();
-    let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
+    let (pulling, fixture) = Pulling::one();
     let memory = pulling.memory.clone();
     pulling.memory.connect(move |_| {
         memory.fail("R2 put", 0, When::Before, Failure::Busy);
@@ -58,8 +55,7 @@ fn an_origin_that_fails_at_once_is_not_retried_for_a_while() {
 
 #[test]
 fn an_origin_that_fails_is_502_and_not_retried_for_a_while() {
-    let pulling = Pulling::new();
-    let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
+    let (pulling, fixture) = Pulling::one();
     pulling.memory.disconnect();
     for _ in 0..3 {
         pulling
@@ -75,8 +71,7 @@ fn an_origin_that_fails_is_502_and_not_retried_for_a_while() {
 
 #[test]
 fn an_interrupted_fetch_delays_others_only_briefly() {
-    let pulling = Pulling::new();
-    let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
+    let (pulling, fixture) = Pulling::one();
     for lease in [
         format!("leases/versions/{}", fixture.address()),
         format!("leases/releases/{}/1.0.0", fixture.address()),
@@ -93,8 +88,7 @@ fn an_interrupted_fetch_delays_others_only_briefly() {
 
 #[test]
 fn an_expired_lease_is_taken_by_one_client() {
-    let pulling = Pulling::new();
-    let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
+    let (pulling, fixture) = Pulling::one();
     let lease = format!("leases/versions/{}", fixture.address());
     pulling.memory.put_object(&lease, b"1799999999");
     pulling.memory.interleave();

@@ -36,9 +36,7 @@ fn a_pulled_provider_is_listed_and_installed_as_its_origin_has_it() {
 
 #[test]
 fn a_read_of_a_known_provider_makes_one_kv_read_and_no_request() {
-    let pulling = Pulling::new();
-    let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
-    pulling.versions(&fixture);
+    let (pulling, fixture) = Pulling::listed();
     pulling.archives(&fixture);
     for path in [fixture.index(), fixture.packages()] {
         pulling.memory.forget_operations();
@@ -65,26 +63,8 @@ fn a_provider_missing_at_its_origin_is_remembered_as_missing_for_a_while() {
 }
 
 #[test]
-fn a_provider_missing_at_its_origin_has_no_details() {
-    let pulling = Pulling::new();
-    let fixture = MirrorFixture::new("1.0.0");
-    let address = fixture.index().replace("/index.json", "");
-    let details = format!("/api/v1{address}");
-    // Once from the facts, and then from the index that remembers the absence.
-    for _ in 0..2 {
-        pulling.registry.get(&details).expect(404);
-        pulling
-            .registry
-            .get(&format!("{details}/latest"))
-            .expect(404);
-        pulling.registry.get(&fixture.index()).expect(404);
-    }
-}
-
-#[test]
 fn a_stale_list_is_not_answered_by_the_entry() {
-    let pulling = Pulling::new();
-    let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
+    let (pulling, fixture) = Pulling::one();
     let list = Sent::new("GET", &fixture.index());
     let is_by_entry = || pulling.registry.by_entry(&list).is_some();
     pulling.registry.send(&list).expect(200);
@@ -126,9 +106,7 @@ fn a_new_version_is_listed_when_the_origin_is_asked_again() {
 
 #[test]
 fn a_stored_version_is_served_while_its_origin_is_down() {
-    let pulling = Pulling::new();
-    let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
-    pulling.versions(&fixture);
+    let (pulling, fixture) = Pulling::listed();
     pulling.registry.get(&pulling.url(&fixture)).expect(200);
     pulling.memory.disconnect();
     for (age, is_told) in [
@@ -158,9 +136,7 @@ fn a_stored_version_is_served_while_its_origin_is_down() {
 /// which accepts one write a second and charges for each.
 #[test]
 fn a_list_that_is_too_old_is_not_written_to_kv() {
-    let pulling = Pulling::new();
-    let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
-    pulling.versions(&fixture);
+    let (pulling, fixture) = Pulling::listed();
     pulling.memory.disconnect();
     pulling.advance(PULL_STALE_SECONDS);
     pulling.memory.forget_operations();
@@ -172,9 +148,7 @@ fn a_list_that_is_too_old_is_not_written_to_kv() {
 
 #[test]
 fn a_new_list_is_not_rebuilt_where_it_is_not_visible_yet() {
-    let pulling = Pulling::new();
-    let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
-    pulling.versions(&fixture);
+    let (pulling, fixture) = Pulling::listed();
     let key = format!("providers/{}/mirror", fixture.address());
     let old = pulling.memory.index(&key);
     pulling.advance(PULL_CHECK_SECONDS);
@@ -258,9 +232,7 @@ fn at_most_five_dates_are_requested() {
 
 #[test]
 fn a_provider_that_its_origin_removed_is_404() {
-    let pulling = Pulling::new();
-    let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
-    pulling.versions(&fixture);
+    let (pulling, fixture) = Pulling::listed();
     pulling.tamper(Rc::new(|url: &str, mut response: Response| {
         if url.ends_with("/versions") {
             response.status = 404;
@@ -282,8 +254,7 @@ fn a_provider_that_its_origin_removed_is_404() {
 
 #[test]
 fn a_list_is_served_although_its_key_is_busy() {
-    let pulling = Pulling::new();
-    let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
+    let (pulling, fixture) = Pulling::one();
     let memory = pulling.memory.clone();
     let busy = move |url: &str, response: Response| {
         if url.ends_with("/versions") {

@@ -43,8 +43,7 @@ fn namespace_of(fixture: &MirrorFixture) -> String {
 
 #[test]
 fn a_provider_of_a_blocked_namespace_is_not_looked_up_at_its_origin() {
-    let pulling = Pulling::new();
-    let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
+    let (pulling, fixture) = Pulling::one();
     let other = pulling.publish(&ProviderFixture::of("other", "widget", "1.0.0"));
     let rule = blocks(&pulling.registry, &namespace_of(&fixture));
     let details = format!("/api/v1/mirror/{}", fixture.address());
@@ -65,10 +64,8 @@ fn a_provider_of_a_blocked_namespace_is_not_looked_up_at_its_origin() {
 
 #[test]
 fn nothing_of_a_blocked_host_is_fetched_a_minute_after_the_block() {
-    let pulling = Pulling::new();
-    let first = ProviderFixture::new("1.0.0");
-    let fixture = pulling.publish(&first);
-    let later = pulling.publish(&another(&first, "1.1.0"));
+    let (pulling, fixture) = Pulling::one();
+    let later = pulling.publish(&another(&fixture.origin, "1.1.0"));
     // The list and an offer of a package are known, and the rules are cached.
     let url = pulling.url(&fixture);
     assert_eq!(pulling.versions(&fixture), ["1.0.0", "1.1.0"]);
@@ -139,9 +136,7 @@ fn a_version_that_is_mirrored_into_a_blocked_namespace_cannot_be_installed() {
 
 #[test]
 fn a_block_of_a_host_while_a_version_is_pulled_wins() {
-    let pulling = Pulling::new();
-    let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
-    pulling.versions(&fixture);
+    let (pulling, fixture) = Pulling::listed();
     // The block arrives while the registry asks the origin for the package.
     let memory = pulling.memory.clone();
     let is_blocked = Cell::new(false);
@@ -157,8 +152,7 @@ fn a_block_of_a_host_while_a_version_is_pulled_wins() {
 
 #[test]
 fn nothing_is_fetched_while_the_rules_cannot_be_read() {
-    let pulling = Pulling::new();
-    let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
+    let (pulling, fixture) = Pulling::one();
     blocks(&pulling.registry, HOST);
     pulling.advance(KNOWN);
     pulling.memory.forget_operations();

@@ -1,7 +1,6 @@
 //! Versions: their platforms and signed documents, and how an interrupted pull is completed.
 
 use std::rc::Rc;
-use terrace_core::upstream::pull::PULL_CHECK_SECONDS;
 
 use super::{Pulling, Tamper, amd64};
 use crate::support::faults::{Failure, Operations, When, at_each_write};
@@ -101,8 +100,7 @@ fn a_version_that_nobody_downloaded_is_mirrored_as_its_origin_has_it_now() {
 
 #[test]
 fn a_platform_that_the_origin_does_not_have_for_a_while_is_served_afterwards() {
-    let pulling = Pulling::new();
-    let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
+    let (pulling, fixture) = Pulling::one();
     pulling.tamper(Rc::new(|url: &str, mut response: Response| {
         if url.ends_with("/linux/arm64") {
             response.status = 404;
@@ -186,8 +184,7 @@ fn only_contents_that_are_replaced_are_recorded_as_such() {
 
 #[test]
 fn a_platform_of_the_origin_is_not_replaced_by_a_mirrored_one() {
-    let pulling = Pulling::new();
-    let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
+    let (pulling, fixture) = Pulling::one();
     pulling.archives(&fixture);
     let mut other = fixture.clone().only("amd64").unsigned();
     other.origin = other
@@ -239,43 +236,9 @@ fn a_pull_that_fails_at_any_write_is_completed_by_the_next() {
     });
 }
 
-/// The fetches, writes and listings of a pull determine its cost (`docs/configuration.md`).
-#[test]
-fn a_pull_costs_a_few_writes() {
-    let pulling = Pulling::new();
-    let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
-    let spent = || {
-        let mut operations = pulling.memory.operations();
-        pulling.memory.forget_operations();
-        let of_rules = operations.extract_if(.., |line| line == "R2 list rules/");
-        // A look at the rules, and one by each writer of indices.
-        let of_rules = of_rules.count();
-        assert!(of_rules <= 6, "{of_rules} listings of the rules");
-        ["fetch ", "R2 put ", "R2 list ", "KV put "].map(|kind| {
-            let of_kind = operations.iter().filter(|line| line.starts_with(kind));
-            of_kind.count()
-        })
-    };
-    pulling.versions(&fixture);
-    assert_eq!(spent(), [2, 3, 4, 3], "the first list, and the format");
-    pulling.advance(PULL_CHECK_SECONDS);
-    pulling.versions(&fixture);
-    // The provider gets its card, and the catalogue its line.
-    assert_eq!(spent(), [2, 8, 5, 5], "a refreshed list");
-    pulling.advance(PULL_CHECK_SECONDS);
-    pulling.versions(&fixture);
-    assert_eq!(spent(), [2, 2, 2, 3], "a list without a new version");
-    let url = pulling.url(&fixture);
-    assert_eq!(spent(), [4, 5, 1, 2], "a version");
-    pulling.registry.get(&url).expect(200);
-    // The card now has the time of the version.
-    assert_eq!(spent(), [5, 11, 7, 11], "the first zip");
-}
-
 #[test]
 fn the_response_does_not_wait_for_an_index() {
-    let pulling = Pulling::new();
-    let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
+    let (pulling, fixture) = Pulling::one();
     pulling
         .memory
         .fail("KV put", 0..35, When::Before, Failure::Busy);
@@ -395,24 +358,8 @@ fn a_platform_that_cannot_be_installed_is_left_out() {
 }
 
 #[test]
-fn the_signed_documents_of_an_origin_are_stored() {
-    let pulling = Pulling::new();
-    let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
-    pulling.archives(&fixture);
-    let shasums = sha256(fixture.origin.shasums.as_bytes());
-    let signature = sha256(&fixture.origin.signature);
-    for key in [
-        format!("archives/{shasums}.SHA256SUMS"),
-        format!("archives/{signature}.sig"),
-    ] {
-        assert!(pulling.memory.keys().contains(&key), "{key}");
-    }
-}
-
-#[test]
 fn a_version_that_was_refused_is_not_fetched_again_for_a_while() {
-    let pulling = Pulling::new();
-    let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
+    let (pulling, fixture) = Pulling::one();
     pulling.tamper(Rc::new(|url: &str, mut response: Response| {
         if url.ends_with(".sig") {
             response.status = 500;
@@ -430,8 +377,7 @@ fn a_version_that_was_refused_is_not_fetched_again_for_a_while() {
 
 #[test]
 fn a_version_that_is_mirrored_while_it_is_pulled_is_the_mirrored_one() {
-    let pulling = Pulling::new();
-    let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
+    let (pulling, fixture) = Pulling::one();
     let other = super::pulling(&pulling.memory, &[]);
     let mirrored = fixture.clone();
     let meanwhile = move |url: &str, response: Response| {

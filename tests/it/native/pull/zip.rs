@@ -11,9 +11,7 @@ use crate::support::{MirrorFixture, ProviderFixture, Response};
 
 #[test]
 fn a_pulled_zip_is_served_from_storage() {
-    let pulling = Pulling::new();
-    let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
-    pulling.versions(&fixture);
+    let (pulling, fixture) = Pulling::listed();
     let pulled_by = pulling.url(&fixture);
     pulling.memory.forget_operations();
     assert_fenced(&pulling.registry.get(&pulled_by).expect(200), &pulled_by);
@@ -61,9 +59,7 @@ fn a_pulled_zip_comes_from_the_second_bucket_in_an_isolate_that_has_read_no_stat
 
 #[test]
 fn a_version_older_than_the_stored_documents_passes_on_a_zip_and_stores_nothing() {
-    let pulling = Pulling::new();
-    let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
-    pulling.versions(&fixture);
+    let (pulling, fixture) = Pulling::listed();
     let url = pulling.url(&fixture);
     pulling
         .memory
@@ -106,8 +102,7 @@ fn an_origin_that_names_the_digest_of_a_private_archive_gets_no_access_to_it() {
 
 #[test]
 fn bytes_that_the_origin_did_not_sign_are_not_stored() {
-    let pulling = Pulling::new();
-    let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
+    let (pulling, fixture) = Pulling::one();
     let url = pulling.url(&fixture);
     let spoiled = |url: &str, mut response: Response| {
         if url.ends_with(".zip") {
@@ -133,8 +128,7 @@ fn bytes_that_the_origin_did_not_sign_are_not_stored() {
 
 #[test]
 fn a_pull_url_is_valid_for_one_package_and_until_it_expires() {
-    let pulling = Pulling::new();
-    let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
+    let (pulling, fixture) = Pulling::one();
     let url = pulling.url(&fixture);
     pulling.registry.head(&url).expect(405);
     let other = url.replace("linux_amd64", "linux_arm64");
@@ -213,8 +207,7 @@ fn a_provider_that_fails_does_not_block_another() {
 
 #[test]
 fn a_client_that_has_waited_long_gets_the_zip_from_its_origin() {
-    let pulling = Pulling::new();
-    let fixture = pulling.publish(&ProviderFixture::new("1.0.0"));
+    let (pulling, fixture) = Pulling::one();
     let url = pulling.url(&fixture);
     let lease = format!("leases/packages/{}/1.0.0/linux_amd64", fixture.address());
     pulling.memory.put_object(&lease, b"1900000000");

@@ -7,14 +7,13 @@ use terrace_core::http::problem::Problem;
 use terrace_core::http::reply::{CachePolicy, Reply};
 use terrace_core::limits;
 use terrace_core::model::oci::{Digest, RepositoryName, Tag};
-use terrace_core::oci::pushed::{PushedManifest, PushedPath, Reference};
+use terrace_core::oci::pushed::{PushedManifest, Reference, RepositoryPath};
 use terrace_core::read::CONTENT_DIGEST;
 
 use crate::body::content_length;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::host::{BodyError, Host, Request};
-use crate::oci::error::oci_failure;
 use crate::oci::manifests::PushedDocument;
 use crate::oci::{manifests, providers};
 use crate::outcome::{AuditDetails, Call, Handled, Outcome};
@@ -47,7 +46,7 @@ pub(crate) async fn push<P: Host, R: Request<Stream = P::Stream>>(
     )
     .await?;
     manifests::store(ctx, &repository, &sent).await?;
-    let by_digest = PushedPath::Manifest(Reference::Digest(sent.digest));
+    let by_digest = RepositoryPath::Manifest(Reference::Digest(sent.digest));
     let mut reply = Reply::new(201, CachePolicy::NoStore)
         .with("location", by_digest.location(&repository))
         .with(CONTENT_DIGEST, sent.digest.to_string());
@@ -86,29 +85,20 @@ async fn read_manifest<R: Request>(
     let (digest, tags) = match name {
         Reference::Tag(tag) => (Digest::Sha256(Sha256::of(&bytes)), vec![tag]),
         Reference::Digest(digest) => {
-            let tags = tags_in(call.query()).map_err(oci_failure)?;
+            let tags = tags_in(call.query())?;
             if digest.of_same_kind(&bytes) != digest {
                 let message = format!("the body does not have the digest {digest}");
-                return Err(oci_failure(OciError::new(OciCode::DigestInvalid, message)));
+                return Err(OciError::new(OciCode::DigestInvalid, message).into());
             }
             (digest, tags)
         }
     };
     let content_type = request.header("content-type");
-    let no_text = |_| {
-        oci_failure(OciError::new(
-            OciCode::ManifestInvalid,
-            "the body is not UTF-8 text",
-        ))
-    };
-    let text = String::from_utf8(bytes).map_err(no_text)?;
-    let manifest = PushedManifest::pushed(text.as_bytes(), content_type.as_deref());
-    let manifest = manifest.map_err(oci_failure)?;
+    let text = String::from_utf8(bytes)
+        .map_err(|_| OciError::new(OciCode::ManifestInvalid, "the body is not UTF-8 text"))?;
+    let manifest = PushedManifest::pushed(text.as_bytes(), content_type.as_deref())?;
     let referrer = match manifest.subject() {
-        Some(subject) => {
-            let descriptor = manifest.referrer(text.as_bytes(), digest);
-            Some((subject, descriptor.map_err(oci_failure)?))
-        }
+        Some(subject) => Some((subject, manifest.referrer(text.as_bytes(), digest)?)),
         None => None,
     };
     Ok(PushedDocument {

@@ -5,13 +5,12 @@ use terrace_core::http::problem::Problem;
 use terrace_core::http::reply::{CachePolicy, Reply};
 use terrace_core::limits;
 use terrace_core::model::oci::{Digest, RepositoryName, UploadId};
-use terrace_core::oci::pushed::{PushedPath, UploadSession};
+use terrace_core::oci::pushed::{RepositoryPath, UploadSession};
 
 use crate::body::content_length;
 use crate::context::{Context, Task};
 use crate::failure::Failure;
 use crate::host::{Clock as _, Condition, Host, Request};
-use crate::oci::error::oci_failure;
 use crate::oci::uploads::{UploadPayload, names};
 use crate::oci::{blobs, mounts, uploads};
 use crate::outcome::{Call, Handled};
@@ -46,13 +45,13 @@ pub(crate) async fn begin<P: Host, R: Request<Stream = P::Stream>>(
         }
     }
     let digest = match query.value("digest") {
-        Some(digest) => Some(Digest::parse(&digest).map_err(oci_failure)?),
+        Some(digest) => Some(Digest::parse(&digest)?),
         None => None,
     };
     let algorithm = query.value("digest-algorithm");
     if algorithm.is_some_and(|name| !matches!(name.as_ref(), "sha256" | "sha512")) {
         let message = "digest-algorithm must be sha256 or sha512";
-        return Err(oci_failure(OciError::new(OciCode::DigestInvalid, message)));
+        return Err(OciError::new(OciCode::DigestInvalid, message).into());
     }
     let now = ctx.host.clock().now();
     let id = UploadId::new(now, ctx.host.random());
@@ -83,7 +82,7 @@ pub(crate) async fn append<P: Host, R: Request<Stream = P::Stream>>(
     {
         let message = "another chunk of this upload was received at the same time";
         let error = OciError::new(OciCode::BlobUploadInvalid, message).with_status(416);
-        return Err(oci_failure(error));
+        return Err(error.into());
     }
     Ok(progress(202, &repository, id, &session).into())
 }
@@ -96,7 +95,7 @@ pub(crate) async fn complete<P: Host, R: Request<Stream = P::Stream>>(
     mut request: R,
 ) -> Handled<P::Stream> {
     let digest = call.query().value("digest").unwrap_or_default();
-    let digest = Digest::parse(&digest).map_err(oci_failure)?;
+    let digest = Digest::parse(&digest)?;
     let Some((session, _)) = uploads::find_session(ctx, &repository, id).await? else {
         let known = blobs::linked_before(ctx, &repository, digest, UploadId::unknown()).await?;
         return Ok(known.into());
@@ -118,9 +117,9 @@ fn chunk_of<R: Request>(
     let body = body_of(request)?;
     let accepted = session.accepts(range.as_deref(), body.length());
     let declared_length = accepted.map_err(|error| {
-        let location = PushedPath::Upload(id).location(repository);
+        let location = RepositoryPath::Upload(id).location(repository);
         let error = error.with_header("location", location);
-        oci_failure(error.with_header("range", session.range()))
+        error.with_header("range", session.range())
     })?;
     Ok(match body {
         UploadPayload::Unsized(stream, _) => UploadPayload::Unsized(stream, declared_length),
@@ -154,7 +153,7 @@ fn body_of<R: Request>(request: &mut R) -> Result<UploadPayload<R::Stream>, Fail
     };
     let max = limits::WORKER_BODY_BYTES;
     if length.is_some_and(|length| length > max) {
-        return Err(oci_failure(too_large(max)));
+        return Err(too_large(max).into());
     }
     Ok(match (length, request.stream()) {
         (Some(0), _) | (None, None) => UploadPayload::Nothing,
@@ -186,7 +185,7 @@ pub(crate) fn progress<S>(
     session: &UploadSession,
 ) -> Reply<S> {
     Reply::new(status, CachePolicy::NoStore)
-        .with("location", PushedPath::Upload(id).location(repository))
+        .with("location", RepositoryPath::Upload(id).location(repository))
         .with("range", session.range())
         .with("docker-upload-uuid", id.to_string())
 }

@@ -1,6 +1,6 @@
 //! Routes of the admin API.
 
-use super::{any_module, mirrored, provider};
+use super::package;
 use crate::http::problem::Problem;
 use crate::model::address::{MirroredAddress, ModuleAddress, ProviderAddress};
 use crate::model::name::{Namespace, check_not_reserved};
@@ -75,36 +75,21 @@ impl AdminRoute {
     #[inline(never)]
     pub(super) fn parse(segments: &[&str]) -> Result<Option<Self>, Problem> {
         Ok(Some(match segments {
-            [
-                "v1",
-                kind @ ("providers" | "modules" | "mirror"),
-                address @ ..,
-                "status",
-            ] => return Self::parse_status(kind, address),
-            [
-                "v1",
-                kind @ ("providers" | "modules" | "mirror"),
-                address @ ..,
-                "documentation",
-            ] => return Self::parse_documentation(kind, address),
-            ["v1", "providers", namespace, provider_type, version] => {
-                check_not_reserved(namespace).map_err(bad)?;
-                Self::PublishProvider(
-                    provider(namespace, provider_type).map_err(bad)?,
-                    version.parse().map_err(bad)?,
-                )
-            }
-            ["v1", "mirror", hostname, namespace, provider_type, version] => Self::MirroredRelease(
-                mirrored(hostname, namespace, provider_type).map_err(bad)?,
-                version.parse().map_err(bad)?,
-            ),
-            ["v1", "modules", rest @ ..] => match any_module(rest).map_err(bad)? {
-                Some((address, [version])) => {
-                    check_not_reserved(address.namespace.as_str()).map_err(bad)?;
-                    Self::PublishModule(address, version.parse().map_err(bad)?)
+            ["v1", kind @ ("providers" | "modules" | "mirror"), rest @ ..] => {
+                match package(kind, rest, "mirror").map_err(bad)? {
+                    Some((package, ["status"])) => Self::Status(package, None),
+                    Some((package, [version, "status"])) => {
+                        Self::Status(package, Some(version.parse().map_err(bad)?))
+                    }
+                    Some((package, [version, "documentation"])) => {
+                        Self::Documentation(package, version.parse().map_err(bad)?)
+                    }
+                    Some((package, [version])) => {
+                        Self::publish(package, version.parse().map_err(bad)?)?
+                    }
+                    _ => return Ok(None),
                 }
-                _ => return Ok(None),
-            },
+            }
             ["v1", "documentation"] => Self::Documented,
             ["v1", "audit"] => Self::Audit,
             ["v1", "doctor"] => Self::Doctor,
@@ -135,47 +120,19 @@ impl AdminRoute {
         }))
     }
 
-    /// Parses the segments between the kind and `status`.
-    fn parse_status(kind: &str, address: &[&str]) -> Result<Option<Self>, Problem> {
-        Ok(match package(kind, address)? {
-            Some((package, [])) => Some(Self::Status(package, None)),
-            Some((package, [version])) => {
-                Some(Self::Status(package, Some(version.parse().map_err(bad)?)))
+    fn publish(package: Package, version: Version) -> Result<Self, Problem> {
+        Ok(match package {
+            Package::Provider(address) => {
+                check_not_reserved(address.namespace.as_str()).map_err(bad)?;
+                Self::PublishProvider(address, version)
             }
-            _ => None,
+            Package::Module(address) => {
+                check_not_reserved(address.namespace.as_str()).map_err(bad)?;
+                Self::PublishModule(address, version)
+            }
+            Package::Mirrored(address) => Self::MirroredRelease(address, version),
         })
     }
-
-    /// Parses the segments between the kind and `documentation`.
-    fn parse_documentation(kind: &str, address: &[&str]) -> Result<Option<Self>, Problem> {
-        Ok(match package(kind, address)? {
-            Some((package, [version])) => {
-                Some(Self::Documentation(package, version.parse().map_err(bad)?))
-            }
-            _ => None,
-        })
-    }
-}
-
-/// Parses the address of a package at the start of these segments, and returns the other segments with it.
-fn package<'s, 't>(
-    kind: &str,
-    segments: &'s [&'t str],
-) -> Result<Option<(Package, &'s [&'t str])>, Problem> {
-    Ok(match (kind, segments) {
-        ("providers", [namespace, provider_type, rest @ ..]) => {
-            let address = provider(namespace, provider_type).map_err(bad)?;
-            Some((Package::Provider(address), rest))
-        }
-        ("modules", segments) => any_module(segments)
-            .map_err(bad)?
-            .map(|(address, rest)| (Package::Module(address), rest)),
-        ("mirror", [hostname, namespace, provider_type, rest @ ..]) => {
-            let address = mirrored(hostname, namespace, provider_type).map_err(bad)?;
-            Some((Package::Mirrored(address), rest))
-        }
-        _ => None,
-    })
 }
 
 /// Returns the error for invalid names, which explains the reason to the publisher.

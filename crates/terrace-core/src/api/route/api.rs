@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{API_PREFIX, any_module, mirrored, missing, provider};
+use super::{API_PREFIX, missing, package};
 use crate::documentation::DocumentPath;
 use crate::http::problem::Problem;
 use crate::model::owner::Owner;
@@ -49,25 +49,10 @@ impl ApiRoute {
             ["v1", "namespaces", hostname, namespace] => {
                 return owner(&format!("{hostname}/{namespace}")).map(Some);
             }
-            ["v1", "providers", namespace, provider_type, rest @ ..] => {
-                let address = provider(namespace, provider_type).map_err(missing)?;
-                (Package::Provider(address), rest)
-            }
-            ["v1", "modules", rest @ ..] => match any_module(rest).map_err(missing)? {
-                Some((address, rest)) => (Package::Module(address), rest),
+            ["v1", kind, rest @ ..] => match package(kind, rest, "mirror").map_err(missing)? {
+                Some(found) => found,
                 None => return Ok(None),
             },
-            [
-                "v1",
-                "mirror",
-                hostname,
-                namespace,
-                provider_type,
-                rest @ ..,
-            ] => {
-                let address = mirrored(hostname, namespace, provider_type).map_err(missing)?;
-                (Package::Mirrored(address), rest)
-            }
             _ => return Ok(None),
         };
         Self::of(package, rest)
@@ -92,6 +77,22 @@ impl ApiRoute {
     }
 }
 
+impl ApiRoute {
+    /// Returns the package of the route.
+    pub fn package_mut(&mut self) -> Option<&mut Package> {
+        match self {
+            Self::Package(package)
+            | Self::UsedBy(package)
+            | Self::Version(package, _)
+            | Self::Navigation(package, _)
+            | Self::Document(package, ..) => Some(package),
+            Self::Search | Self::Check | Self::Token | Self::Namespaces | Self::Namespace(_) => {
+                None
+            }
+        }
+    }
+}
+
 impl fmt::Display for ApiRoute {
     /// Writes the path.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -102,32 +103,22 @@ impl fmt::Display for ApiRoute {
             Self::Token => f.write_str("token"),
             Self::Namespaces => f.write_str("namespaces"),
             Self::Namespace(owner) => write!(f, "namespaces/{owner}"),
-            Self::Package(package) => write_address(f, package),
-            Self::UsedBy(package) => {
-                write_address(f, package)?;
-                f.write_str("/used-by")
-            }
-            Self::Version(package, version) => {
-                write_address(f, package)?;
-                write!(f, "/{version}")
-            }
-            Self::Navigation(package, version) => {
-                write_address(f, package)?;
-                write!(f, "/{version}/docs")
-            }
+            Self::Package(package) => address(package).fmt(f),
+            Self::UsedBy(package) => write!(f, "{}/used-by", address(package)),
+            Self::Version(package, version) => write!(f, "{}/{version}", address(package)),
+            Self::Navigation(package, version) => write!(f, "{}/{version}/docs", address(package)),
             Self::Document(package, version, document) => {
-                write_address(f, package)?;
-                write!(f, "/{version}/docs/{document}")
+                write!(f, "{}/{version}/docs/{document}", address(package))
             }
         }
     }
 }
 
-fn write_address(f: &mut fmt::Formatter<'_>, package: &Package) -> fmt::Result {
+fn address(package: &Package) -> String {
     match package {
-        Package::Provider(address) => write!(f, "providers/{address}"),
-        Package::Module(address) => write!(f, "modules/{address}"),
-        Package::Mirrored(address) => write!(f, "mirror/{address}"),
+        Package::Provider(address) => format!("providers/{address}"),
+        Package::Module(address) => format!("modules/{address}"),
+        Package::Mirrored(address) => format!("mirror/{address}"),
     }
 }
 

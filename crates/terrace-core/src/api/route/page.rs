@@ -6,7 +6,7 @@
 use std::fmt;
 
 use super::api::requested;
-use super::{any_module, mirrored, missing, module, provider};
+use super::{mirrored, missing, module, package, provider};
 use crate::documentation::DocumentPath;
 use crate::http::problem::Problem;
 use crate::model::address::ModuleAddress;
@@ -159,7 +159,7 @@ impl PageRoute {
             ("namespaces", owner @ [_, ..]) => owner_of(owner).map(Self::Namespace),
             ("badges", rest) => Self::parse_badge(rest)?,
             ("module" | "provider", rest) => Some(Self::Moved(moved(first, rest))),
-            _ => match package(first, rest)? {
+            _ => match package(first, rest, MIRRORED).map_err(missing)? {
                 Some((package, rest)) => Self::of_package(package, rest)?,
                 None => guess(first, rest).map(Self::Guessed),
             },
@@ -170,14 +170,16 @@ impl PageRoute {
         let Some((kind, rest)) = segments.split_first() else {
             return Ok(None);
         };
-        Ok(package(kind, rest)?.and_then(|(package, rest)| {
-            let badge = match rest {
-                ["version.svg"] => Badge::Version,
-                ["status.svg"] => Badge::Status,
-                _ => return None,
-            };
-            Some(Self::Badge(package, badge))
-        }))
+        Ok(package(kind, rest, MIRRORED)
+            .map_err(missing)?
+            .and_then(|(package, rest)| {
+                let badge = match rest {
+                    ["version.svg"] => Badge::Version,
+                    ["status.svg"] => Badge::Status,
+                    _ => return None,
+                };
+                Some(Self::Badge(package, badge))
+            }))
     }
 
     /// Parses the segments after the address of a package.
@@ -241,64 +243,12 @@ impl PageRoute {
         }
     }
 
-    /// Returns the route with another package in place of its own.
-    #[must_use]
-    pub fn map_package(self, map: impl FnOnce(Package) -> Package) -> Self {
-        match self {
-            Self::Package(package) => Self::Package(map(package)),
-            Self::Versions(package) => Self::Versions(map(package)),
-            Self::UsedBy(package) => Self::UsedBy(map(package)),
-            Self::Version(package, version) => Self::Version(map(package), version),
-            Self::Document(package, version, document) => {
-                Self::Document(map(package), version, document)
-            }
-            Self::Text(package, version, document) => Self::Text(map(package), version, document),
-            Self::Comparison(package, from, to) => Self::Comparison(map(package), from, to),
-            Self::ComparisonForm(package) => Self::ComparisonForm(map(package)),
-            Self::Feed(FeedScope::Package(package)) => Self::Feed(FeedScope::Package(map(package))),
-            Self::Badge(package, badge) => Self::Badge(map(package), badge),
-            other => other,
-        }
-    }
-
-    /// Returns whether people open the page in a browser, so that it may ask them to sign in, and they return to it.
-    /// Programs read the others, or the page is a step of signing in.
-    pub fn is_for_people(&self) -> bool {
-        match self {
-            Self::Home
-            | Self::Browse(_)
-            | Self::Search
-            | Self::Assistants
-            | Self::Namespace(_)
-            | Self::Package(_)
-            | Self::Versions(_)
-            | Self::UsedBy(_)
-            | Self::Version(..)
-            | Self::Document(..)
-            | Self::Text(..)
-            | Self::Comparison(..)
-            | Self::ComparisonForm(_)
-            | Self::Moved(_)
-            | Self::Guessed(_) => true,
-            Self::Names
-            | Self::Feed(_)
-            | Self::Badge(..)
-            | Self::Asset(_)
-            | Self::OpenSearch
-            | Self::Robots
-            | Self::Sitemap
-            | Self::SignIn
-            | Self::SignOut
-            | Self::Invalid(_)
-            | Self::Unknown => false,
-        }
-    }
-
     /// Returns the package that the page describes.
-    pub fn package(&self) -> Option<&Package> {
+    pub fn package_mut(&mut self) -> Option<&mut Package> {
         match self {
             Self::Package(package)
             | Self::Versions(package)
+            | Self::UsedBy(package)
             | Self::Version(package, _)
             | Self::Document(package, ..)
             | Self::Text(package, ..)
@@ -309,27 +259,25 @@ impl PageRoute {
             _ => None,
         }
     }
-}
 
-/// Parses the kind and the address of a package. Returns it with the segments that follow.
-fn package<'s, 'p>(
-    kind: &str,
-    segments: &'s [&'p str],
-) -> Result<Option<(Package, &'s [&'p str])>, Problem> {
-    Ok(match (kind, segments) {
-        ("modules", segments) => any_module(segments)
-            .map_err(missing)?
-            .map(|(address, rest)| (Package::Module(address), rest)),
-        ("providers", [namespace, provider_type, rest @ ..]) => {
-            let address = provider(namespace, provider_type).map_err(missing)?;
-            Some((Package::Provider(address), rest))
-        }
-        ("mirrored", [hostname, namespace, provider_type, rest @ ..]) => {
-            let address = mirrored(hostname, namespace, provider_type).map_err(missing)?;
-            Some((Package::Mirrored(address), rest))
-        }
-        _ => None,
-    })
+    /// Returns whether people open the page in a browser, so that it may ask them to sign in, and they return to it.
+    /// Programs read the others, or the page is a step of signing in.
+    pub fn is_for_people(&self) -> bool {
+        !matches!(
+            self,
+            Self::Names
+                | Self::Feed(_)
+                | Self::Badge(..)
+                | Self::Asset(_)
+                | Self::OpenSearch
+                | Self::Robots
+                | Self::Sitemap
+                | Self::SignIn
+                | Self::SignOut
+                | Self::Invalid(_)
+                | Self::Unknown
+        )
+    }
 }
 
 /// Returns the path of the page that a path without one may mean, by its shape alone: whether a package exists must not show.
@@ -373,6 +321,9 @@ fn exact(text: &str) -> Result<Version, Problem> {
     Version::parse_request(text).map_err(missing)
 }
 
+/// The kind of mirrored providers in paths.
+const MIRRORED: &str = "mirrored";
+
 /// The place of the kind of a document or of a part after the first segment of a path of OpenTofu's registry:
 /// `/provider/{namespace}/{type}/{version}/docs/{kind}/{page}`, `/module/{namespace}/{name}/{system}/{version}/{kind}/{part}`.
 const KIND_SEGMENT: usize = 4;
@@ -404,30 +355,19 @@ impl fmt::Display for PageRoute {
             Self::Names => f.write_str("/_names"),
             Self::Assistants => f.write_str("/assistants"),
             Self::Namespace(owner) => write!(f, "/namespaces/{owner}"),
-            Self::Package(package) => write_address(f, package),
-            Self::Versions(package) => {
-                write_address(f, package)?;
-                f.write_str("/versions")
-            }
-            Self::UsedBy(package) => {
-                write_address(f, package)?;
-                f.write_str("/used-by")
-            }
-            Self::Version(package, version) => {
-                write_address(f, package)?;
-                write!(f, "/{version}")
+            Self::Package(package) => address(package).fmt(f),
+            Self::Versions(package) => write!(f, "{}/versions", address(package)),
+            Self::UsedBy(package) => write!(f, "{}/used-by", address(package)),
+            Self::Version(package, version) => write!(f, "{}/{version}", address(package)),
+            Self::Document(package, version, DocumentPath::Overview) => {
+                write!(f, "{}/{version}/docs", address(package))
             }
             Self::Document(package, version, document) => {
-                write_address(f, package)?;
-                write!(f, "/{version}")?;
-                match document {
-                    DocumentPath::Overview => f.write_str("/docs"),
-                    document => write_document(f, document),
-                }
+                write!(f, "{}/{version}", address(package))?;
+                write_document(f, document)
             }
             Self::Text(package, version, document) => {
-                write_address(f, package)?;
-                write!(f, "/{version}")?;
+                write!(f, "{}/{version}", address(package))?;
                 write_document(f, document)?;
                 match document {
                     DocumentPath::File(_) => Ok(()),
@@ -435,26 +375,18 @@ impl fmt::Display for PageRoute {
                 }
             }
             Self::Comparison(package, from, to) => {
-                write_address(f, package)?;
-                write!(f, "/compare/{from}...{to}")
+                write!(f, "{}/compare/{from}...{to}", address(package))
             }
-            Self::ComparisonForm(package) => {
-                write_address(f, package)?;
-                f.write_str("/compare")
-            }
+            Self::ComparisonForm(package) => write!(f, "{}/compare", address(package)),
             Self::Feed(FeedScope::Registry) => f.write_str("/feed.atom"),
             Self::Feed(FeedScope::Namespace(owner)) => write!(f, "/namespaces/{owner}/feed.atom"),
-            Self::Feed(FeedScope::Package(package)) => {
-                write_address(f, package)?;
-                f.write_str("/feed.atom")
-            }
+            Self::Feed(FeedScope::Package(package)) => write!(f, "{}/feed.atom", address(package)),
             Self::Badge(package, badge) => {
-                f.write_str("/badges")?;
-                write_address(f, package)?;
-                f.write_str(match badge {
-                    Badge::Version => "/version.svg",
-                    Badge::Status => "/status.svg",
-                })
+                let file = match badge {
+                    Badge::Version => "version.svg",
+                    Badge::Status => "status.svg",
+                };
+                write!(f, "/badges{}/{file}", address(package))
             }
             Self::Asset(file) => write!(f, "{ASSETS_PREFIX}{file}"),
             Self::OpenSearch => f.write_str("/opensearch.xml"),
@@ -467,11 +399,11 @@ impl fmt::Display for PageRoute {
     }
 }
 
-fn write_address(f: &mut fmt::Formatter<'_>, package: &Package) -> fmt::Result {
+fn address(package: &Package) -> String {
     match package {
-        Package::Module(address) => write!(f, "/modules/{address}"),
-        Package::Provider(address) => write!(f, "/providers/{address}"),
-        Package::Mirrored(address) => write!(f, "/mirrored/{address}"),
+        Package::Module(address) => format!("/modules/{address}"),
+        Package::Provider(address) => format!("/providers/{address}"),
+        Package::Mirrored(address) => format!("/{MIRRORED}/{address}"),
     }
 }
 

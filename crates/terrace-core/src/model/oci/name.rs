@@ -1,7 +1,5 @@
 //! The names of repositories and tags in OCI Distribution.
 
-use std::fmt;
-
 use crate::limits;
 
 use crate::http::oci_error::{OciCode, OciError};
@@ -105,17 +103,7 @@ pub(crate) fn is_name(text: &str) -> bool {
     text.split('/').all(is_part)
 }
 
-impl fmt::Display for RepositoryName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl fmt::Display for Tag {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
+crate::model::text_display!(RepositoryName, Tag);
 
 #[cfg(test)]
 mod tests {

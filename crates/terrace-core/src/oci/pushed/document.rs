@@ -8,7 +8,7 @@ use crate::oci::tag;
 use crate::storage::index_document::{ContentMetadata, IndexDocument};
 
 use super::manifest::{PushedManifest, is_media_type};
-use super::provider::{is_provider, version_of};
+use super::provider::is_provider;
 
 /// The link that gives a repository a blob.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,7 +33,11 @@ pub struct TagDocument {
     /// Whether this is a tombstone: the tag was deleted with its manifest. A delete in storage removes any
     /// current object, and the tag may have been pushed again meanwhile; so the tombstone replaces the tag,
     /// if it is still the same. The stored name is older than the field's.
-    #[serde(default, rename = "is_gone", skip_serializing_if = "is_false")]
+    #[serde(
+        default,
+        rename = "is_gone",
+        skip_serializing_if = "std::ops::Not::not"
+    )]
     pub is_tombstone: bool,
 }
 
@@ -133,8 +137,7 @@ pub fn tags_index(
             ..
         } = &listed.document;
         !holds_provider
-            || (version_of(&listed.tag).is_some()
-                && is_provider(media_type, artifact_type.as_deref()))
+            || (listed.tag.version().is_some() && is_provider(media_type, artifact_type.as_deref()))
     };
     let shown = are_there().filter(is_shown);
     let shown = shown.map(|listed| listed.tag.to_string()).collect();
@@ -154,11 +157,6 @@ pub fn referrer_metadata(manifest: &PushedManifest) -> Vec<(&'static str, String
 pub fn may_be_of_type(metadata: &[(String, String)], artifact_type: &str) -> bool {
     let stored = metadata.iter().find(|(name, _)| name == ARTIFACT_TYPE);
     stored.is_none_or(|(_, value)| value == artifact_type)
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
-fn is_false(value: &bool) -> bool {
-    !value
 }
 
 #[cfg(test)]

@@ -85,11 +85,6 @@ impl ProviderRepositories {
     }
 }
 
-/// Parses a tag as OpenTofu does, if it accepts the whole tag as a version (clients.md 14.1 on 6.3).
-pub(super) fn version_of(tag: &Tag) -> Option<Version> {
-    crate::model::oci::tag::parse(tag.as_str())
-}
-
 /// Returns whether OpenTofu can install the tagged manifest. Any other manifest with a tag that looks like a version
 /// breaks every install that looks for a version (clients.md 14.1 on 6.3).
 pub(super) fn is_provider(media_type: &str, artifact_type: Option<&str>) -> bool {
@@ -101,7 +96,7 @@ impl PushedManifest {
     /// version.
     pub fn provider_version(&self, tag: &Tag) -> Option<Version> {
         is_provider(self.kind().as_str(), self.artifact_type())
-            .then(|| version_of(tag))
+            .then(|| tag.version())
             .flatten()
     }
 

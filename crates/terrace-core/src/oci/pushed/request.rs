@@ -1,7 +1,6 @@
 //! Requests to repositories that clients push to.
 
 use crate::http::oci_error::{OciCode, OciError};
-use crate::limits;
 use crate::model::oci::{Digest, OCI_PREFIX, RepositoryName, Tag, UploadId};
 
 /// A path below `/v2/`, of a repository that clients push to.
@@ -10,12 +9,12 @@ pub struct PushedRequest {
     /// The repository.
     pub repository: RepositoryName,
     /// The path within the repository.
-    pub path: PushedPath,
+    pub path: RepositoryPath,
 }
 
 /// A path within a repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum PushedPath {
+pub enum RepositoryPath {
     /// `tags/list`
     Tags,
     /// `manifests/{reference}`
@@ -45,39 +44,15 @@ impl PushedRequest {
     /// # Errors
     /// The error code of the specification, with the rule.
     pub fn parse(path: &str) -> Result<Self, OciError> {
-        if path.len() > limits::PATH_BYTES {
-            let limit = limits::PATH_BYTES;
-            let message = format!(
-                "the path is {} bytes long, at most {limit} are allowed",
-                path.len()
-            );
-            return Err(OciError::new(OciCode::NameInvalid, message));
-        }
-        let segments: Vec<&str> = path.split('/').collect();
-        let (name, path) = match segments.as_slice() {
-            [name @ .., "tags", "list"] => (name, Ok(PushedPath::Tags)),
-            [name @ .., "manifests", reference] => (name, manifest(reference)),
-            [name @ .., "blobs", "uploads", ""] | [name @ .., "blobs", "uploads"] => {
-                (name, Ok(PushedPath::Uploads))
-            }
-            [name @ .., "blobs", "uploads", id] => (name, upload(id)),
-            [name @ .., "blobs", digest] => (name, Digest::parse(digest).map(PushedPath::Blob)),
-            [name @ .., "referrers", digest] => {
-                (name, Digest::parse(digest).map(PushedPath::Referrers))
-            }
-            _ => {
-                let message = "this is not a path of the OCI Distribution API";
-                return Err(OciError::new(OciCode::NameUnknown, message));
-            }
-        };
+        let (name, path) = split(path)?;
         Ok(Self {
-            repository: RepositoryName::parse(&name.join("/"))?,
+            repository: RepositoryName::parse(&name)?,
             path: path?,
         })
     }
 }
 
-impl PushedPath {
+impl RepositoryPath {
     /// Returns the path of this resource. It has no host, so it is valid under every hostname of the registry
     /// (clients.md 11.1).
     pub fn location(&self, repository: &RepositoryName) -> String {
@@ -94,13 +69,35 @@ impl PushedPath {
     }
 }
 
-fn manifest(reference: &str) -> Result<PushedPath, OciError> {
+/// Splits a path after `/v2/` into the name of its repository, and the path within it.
+pub(crate) fn split(path: &str) -> Result<(String, Result<RepositoryPath, OciError>), OciError> {
+    let segments: Vec<&str> = path.split('/').collect();
+    let (name, path) = match segments.as_slice() {
+        [name @ .., "tags", "list"] => (name, Ok(RepositoryPath::Tags)),
+        [name @ .., "manifests", reference] => (name, manifest(reference)),
+        [name @ .., "blobs", "uploads", ""] | [name @ .., "blobs", "uploads"] => {
+            (name, Ok(RepositoryPath::Uploads))
+        }
+        [name @ .., "blobs", "uploads", id] => (name, upload(id)),
+        [name @ .., "blobs", digest] => (name, Digest::parse(digest).map(RepositoryPath::Blob)),
+        [name @ .., "referrers", digest] => {
+            (name, Digest::parse(digest).map(RepositoryPath::Referrers))
+        }
+        _ => {
+            let message = "this is not a path of the OCI Distribution API";
+            return Err(OciError::new(OciCode::NameUnknown, message));
+        }
+    };
+    Ok((name.join("/"), path))
+}
+
+fn manifest(reference: &str) -> Result<RepositoryPath, OciError> {
     if reference.contains(':') {
         let digest = Digest::parse(reference)?;
-        return Ok(PushedPath::Manifest(Reference::Digest(digest)));
+        return Ok(RepositoryPath::Manifest(Reference::Digest(digest)));
     }
     match Tag::parse(reference) {
-        Some(tag) => Ok(PushedPath::Manifest(Reference::Tag(tag))),
+        Some(tag) => Ok(RepositoryPath::Manifest(Reference::Tag(tag))),
         None => Err(OciError::new(
             OciCode::ManifestUnknown,
             "a tag must consist of 1 to 128 letters, digits and _ . -, and must not begin with . or -, such as v1.2.3",
@@ -108,9 +105,9 @@ fn manifest(reference: &str) -> Result<PushedPath, OciError> {
     }
 }
 
-fn upload(id: &str) -> Result<PushedPath, OciError> {
+fn upload(id: &str) -> Result<RepositoryPath, OciError> {
     UploadId::parse(id)
-        .map(PushedPath::Upload)
+        .map(RepositoryPath::Upload)
         .ok_or_else(UploadId::unknown)
 }
 
@@ -125,13 +122,13 @@ mod tests {
         let digest = Digest::Sha256(terrace_base::digest::Sha256::of(b"x"));
         let tag = Tag::parse("latest").unwrap();
         for path in [
-            PushedPath::Tags,
-            PushedPath::Manifest(Reference::Tag(tag)),
-            PushedPath::Manifest(Reference::Digest(digest)),
-            PushedPath::Blob(digest),
-            PushedPath::Referrers(digest),
-            PushedPath::Uploads,
-            PushedPath::Upload(UploadId::new(UnixTime(1_800_000_000), [9; 16])),
+            RepositoryPath::Tags,
+            RepositoryPath::Manifest(Reference::Tag(tag)),
+            RepositoryPath::Manifest(Reference::Digest(digest)),
+            RepositoryPath::Blob(digest),
+            RepositoryPath::Referrers(digest),
+            RepositoryPath::Uploads,
+            RepositoryPath::Upload(UploadId::new(UnixTime(1_800_000_000), [9; 16])),
         ] {
             let location = path.location(&repository);
             let rest = location.strip_prefix(OCI_PREFIX).unwrap();

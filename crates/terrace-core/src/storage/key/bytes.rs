@@ -117,6 +117,18 @@ impl ArchiveKey {
         }
     }
 
+    /// Returns the key of a zip.
+    pub fn zip(digest: Sha256) -> Self {
+        let kind = ArchiveKind::Archive(ArchiveFormat::Zip);
+        Self { digest, kind }
+    }
+
+    /// Returns the key of documentation.
+    pub fn documentation(digest: Sha256) -> Self {
+        let kind = ArchiveKind::Documentation;
+        Self { digest, kind }
+    }
+
     /// Returns the key under which the archive is staged for a release.
     pub fn staged_for(self, package: &Package, version: &Version) -> StagedKey {
         let release = format!("releases/{package}/{version}");

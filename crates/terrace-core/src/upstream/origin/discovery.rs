@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use super::{Fetch, Fetched, OriginError, shortened};
+use super::{Fetch, Fetched, OriginError, URL_RULE, invalid};
 use crate::model::name::Hostname;
 
 /// Maximum size of another registry's discovery document: the limit that clients apply (OpenTofu `svchost`,
@@ -96,7 +96,8 @@ fn take_document<T: DeserializeOwned>(fetched: &Fetched) -> Result<T, OriginErro
     let content_type = fetched.content_type.as_deref().unwrap_or_default();
     let media_type = content_type.split(';').next().unwrap_or_default().trim();
     if !media_type.eq_ignore_ascii_case("application/json") {
-        return Err(OriginError::MediaType(shortened(content_type)));
+        let rule = "clients accept only application/json";
+        return Err(invalid("its Content-Type", content_type, rule));
     }
     fetch.take_json(fetched)
 }
@@ -104,7 +105,7 @@ fn take_document<T: DeserializeOwned>(fetched: &Fetched) -> Result<T, OriginErro
 /// Returns the directory of a reference: relative paths are appended to it, so that one resolution has the
 /// same result as the two of clients. Without a trailing `/` they drop the last segment (clients.md 1.4).
 fn directory(reference: &str) -> Result<String, OriginError> {
-    let error = || OriginError::ServiceUrl(shortened(reference));
+    let error = || invalid("the URL of the service", reference, URL_RULE);
     if !is_clean(reference) || reference.starts_with("//") {
         return Err(error());
     }
@@ -188,7 +189,7 @@ mod tests {
             Some("application/vnd.api+json"),
         ] {
             let error = labelled(bad).unwrap_err();
-            assert!(matches!(error, OriginError::MediaType(_)), "{error}");
+            assert!(error.to_string().contains("Content-Type"), "{error}");
         }
     }
 
@@ -200,7 +201,7 @@ mod tests {
         };
         assert!(matches!(
             Service::read(&missing),
-            Err(OriginError::NotFound { .. })
+            Err(OriginError::Status { .. })
         ));
         for body in [
             "{}",

@@ -1,39 +1,16 @@
 //! Errors from the responses of another registry.
 
 use super::PackageInquiry;
-use crate::limits;
 use crate::model::platform::Platform;
-use crate::model::shasums::{FILE_NAME_RULE, ShasumsError};
+use crate::model::shasums::ShasumsError;
 use terrace_base::digest::Sha256;
 use terrace_openpgp::OpenPgpError;
 
 /// Reasons why a response of an origin cannot be used. Quotations from it are escaped and short.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum OriginError {
-    /// The origin returned 404.
-    #[error("{what}: not available from the origin (status 404)")]
-    NotFound {
-        /// The name of the fetched resource.
-        what: &'static str,
-    },
-    /// The origin returned 401 or 403.
-    #[error("{what}: the origin denies access (status {status})")]
-    NotAllowed {
-        /// The name of the fetched resource.
-        what: &'static str,
-        /// The status of the response.
-        status: u16,
-    },
-    /// The origin returned 429 or 5xx.
-    #[error("{what}: the origin is temporarily unavailable (status {status}); try again later")]
-    Unavailable {
-        /// The name of the fetched resource.
-        what: &'static str,
-        /// The status of the response.
-        status: u16,
-    },
     /// The origin returned another status than 200.
-    #[error("{what}: the origin returned the unexpected status {status}")]
+    #[error("{what}: the origin answers with status {status}")]
     Status {
         /// The name of the fetched resource.
         what: &'static str,
@@ -48,12 +25,7 @@ pub enum OriginError {
         /// The limit in bytes.
         max: u64,
     },
-    /// The discovery document has another media type.
-    #[error(
-        "the discovery document has the media type {0:?}; clients accept only application/json"
-    )]
-    MediaType(String),
-    /// The body is not JSON of the shape that clients parse.
+    /// The body is not of the form that clients parse.
     #[error("{what} is not a document that clients can parse: {reason}")]
     Json {
         /// The name of the fetched resource.
@@ -64,20 +36,25 @@ pub enum OriginError {
     /// The discovery document has no `providers.v1`.
     #[error("the host serves no providers: its discovery document has no \"providers.v1\"")]
     NoProviders,
-    /// `providers.v1` is not a URL that can be requested.
-    #[error(
-        "\"providers.v1\" is {0:?}; it must be an https URL, or a path, of visible ASCII characters"
-    )]
-    ServiceUrl(String),
-    /// A URL of the package is not one that can be requested.
-    #[error(
-        "{field} is {value:?}; it must be an https URL, or a path, of visible ASCII characters"
-    )]
-    Url {
+    /// A field has a value that clients or the registry cannot use.
+    #[error("{field} is {value:?}; {rule}")]
+    Field {
         /// The name of the field.
         field: &'static str,
         /// The value of the field.
         value: String,
+        /// The rule.
+        rule: &'static str,
+    },
+    /// A list is longer than that of any publisher.
+    #[error("the origin lists {number} {what}, at most {max} are allowed")]
+    TooMany {
+        /// The things in the list.
+        what: &'static str,
+        /// Their number.
+        number: usize,
+        /// The limit.
+        max: usize,
     },
 
     /// The package is for another platform than requested (clients.md 2.2.1).
@@ -92,26 +69,11 @@ pub enum OriginError {
         /// The architecture in the response.
         arch: String,
     },
-    /// The file name of the zip is none that SHA256SUMS can list (clients.md 2.3.1).
-    #[error("the file name is {0:?}; {FILE_NAME_RULE}")]
-    Filename(String),
-    /// A protocol version is malformed (clients.md 2.2.3).
-    #[error("protocols holds {0:?}, which is not of the form MAJOR.MINOR")]
-    Protocol(String),
-    /// There are too many protocols.
-    #[error("protocols has {0} elements, at most {max} are allowed", max = limits::PROTOCOLS)]
-    TooManyProtocols(usize),
     /// None of the protocols is one that clients run (clients.md 2.2.3).
     #[error(
         "none of the protocols {0} is at least 5.0 and below 7.0, the range that terraform and tofu support"
     )]
     NoProtocol(String),
-    /// `shasum` is not a digest (clients.md 2.2.5).
-    #[error("shasum is {0:?}, not a SHA-256 digest of 64 hexadecimal digits")]
-    Shasum(String),
-    /// SHA256SUMS is not text.
-    #[error("SHA256SUMS is not UTF-8")]
-    ShasumsEncoding,
     /// SHA256SUMS has errors for clients (clients.md 2.3.1, 2.3.2).
     #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
     Shasums(Vec<ShasumsError>),
@@ -134,9 +96,6 @@ pub enum OriginError {
         "the origin lists no signing keys, which clients accept only from registry.opentofu.org"
     )]
     NoKeys,
-    /// The origin lists more keys than any publisher has.
-    #[error("the origin lists {0} signing keys, at most {max} are allowed", max = limits::KEYS)]
-    TooManyKeys(usize),
     /// A key at which clients fail before they reach the right one (clients.md 2.3.5).
     #[error("signing key number {place}: {error}")]
     Key {
@@ -180,11 +139,34 @@ pub enum OriginError {
 impl OriginError {
     /// Returns whether the origin has no package for the platform that was asked for.
     pub fn is_no_package(&self) -> bool {
-        matches!(self, Self::NotFound { what } if *what == PackageInquiry::DESCRIPTION)
+        matches!(
+            self,
+            Self::Status {
+                what: PackageInquiry::DESCRIPTION,
+                status: 404
+            }
+        )
+    }
+
+    /// Returns whether the origin denies access.
+    pub fn is_denied(&self) -> bool {
+        matches!(
+            self,
+            Self::Status {
+                status: 401 | 403,
+                ..
+            }
+        )
     }
 
     /// Returns whether the same request may succeed later.
     pub fn is_temporary(&self) -> bool {
-        matches!(self, Self::Unavailable { .. })
+        matches!(
+            self,
+            Self::Status {
+                status: 429 | 500..=599,
+                ..
+            }
+        )
     }
 }

@@ -57,7 +57,7 @@ impl OriginPackage {
     fn document(&self) -> Option<SignedDocument> {
         let signed = self.signed.as_ref()?;
         Some(SignedDocument {
-            shasums: Sha256::of(self.shasums.as_str().as_bytes()),
+            shasums: self.shasums.digest(),
             signature: Sha256::of(&signed.signature),
             signing_key: signed.key.clone(),
         })

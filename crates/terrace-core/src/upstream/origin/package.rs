@@ -3,12 +3,12 @@
 use serde::Deserialize;
 
 use super::discovery::is_clean;
-use super::{Fetch, Fetched, OriginError, Service, shortened};
+use super::{Fetch, Fetched, OriginError, Service, URL_RULE, invalid, shortened};
 use crate::limits;
 use crate::model::address::MirroredAddress;
 use crate::model::platform::Platform;
 use crate::model::protocol_version::ProtocolVersion;
-use crate::model::shasums::{Shasums, is_file_name};
+use crate::model::shasums::{FILE_NAME_RULE, Shasums, is_file_name};
 use crate::model::version::Version;
 use crate::storage::release::SigningKeyDocument;
 use crate::upstream::origin::ORIGIN_PACKAGE_BYTES;
@@ -17,6 +17,9 @@ use terrace_base::sort;
 use terrace_base::time::UnixTime;
 use terrace_openpgp as openpgp;
 use terrace_openpgp::{OpenPgpError, SigningKey};
+
+/// The rule for digests.
+const DIGEST_RULE: &str = "it must be a SHA-256 digest of 64 hexadecimal digits";
 
 /// Maximum size of another registry's signature file that is read. [`terrace_openpgp::limits`] accepts less;
 /// a file between the two limits gets a specific error.
@@ -260,16 +263,20 @@ impl PackageInquiry {
             });
         }
         if !is_file_name(&document.filename) {
-            return Err(OriginError::Filename(shortened(&document.filename)));
+            return Err(invalid("filename", &document.filename, FILE_NAME_RULE));
         }
         let sha256 = document
             .shasum
             .parse()
-            .map_err(|_| OriginError::Shasum(shortened(&document.shasum)))?;
+            .map_err(|_| invalid("shasum", &document.shasum, DIGEST_RULE))?;
         let keys = document.signing_keys.and_then(|keys| keys.gpg_public_keys);
         let keys = keys.unwrap_or_default();
         if keys.len() > limits::KEYS {
-            return Err(OriginError::TooManyKeys(keys.len()));
+            return Err(OriginError::TooMany {
+                what: "signing keys",
+                number: keys.len(),
+                max: limits::KEYS,
+            });
         }
         Ok(Description {
             url: url.to_owned(),
@@ -328,7 +335,10 @@ impl Description {
 
     fn read_shasums(&self, fetched: &Fetched) -> Result<Shasums, OriginError> {
         let bytes = self.fetch_shasums().take(fetched)?;
-        let text = str::from_utf8(bytes).map_err(|_| OriginError::ShasumsEncoding)?;
+        let text = str::from_utf8(bytes).map_err(|_| OriginError::Json {
+            what: "SHA256SUMS",
+            reason: "it is not UTF-8".to_owned(),
+        })?;
         let shasums = Shasums::parse(text).map_err(|mut errors| {
             errors.truncate(limits::REASONS);
             OriginError::Shasums(errors)
@@ -418,7 +428,11 @@ fn is_passed_over(error: &OpenPgpError) -> bool {
 /// Parses plugin protocols. Clients also accept `5` as `5.0`.
 fn protocols(texts: &[String]) -> Result<Vec<ProtocolVersion>, OriginError> {
     if texts.len() > limits::PROTOCOLS {
-        return Err(OriginError::TooManyProtocols(texts.len()));
+        return Err(OriginError::TooMany {
+            what: "protocols",
+            number: texts.len(),
+            max: limits::PROTOCOLS,
+        });
     }
     let read = |text: &String| {
         let whole = if text.contains('.') {
@@ -428,7 +442,7 @@ fn protocols(texts: &[String]) -> Result<Vec<ProtocolVersion>, OriginError> {
         };
         whole
             .parse()
-            .map_err(|_| OriginError::Protocol(shortened(text)))
+            .map_err(|_| invalid("a protocol", text, "it must be of the form MAJOR.MINOR"))
     };
     let mut protocols = texts
         .iter()
@@ -445,11 +459,9 @@ fn protocols(texts: &[String]) -> Result<Vec<ProtocolVersion>, OriginError> {
 }
 
 fn reference(field: &'static str, value: String) -> Result<String, OriginError> {
-    if is_clean(&value) {
-        Ok(value)
-    } else {
-        let value = shortened(&value);
-        Err(OriginError::Url { field, value })
+    match is_clean(&value) {
+        true => Ok(value),
+        false => Err(invalid(field, &value, URL_RULE)),
     }
 }
 

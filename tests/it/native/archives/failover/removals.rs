@@ -4,7 +4,8 @@ use serde_json::{Value, json};
 use terrace_core::maintenance::garbage::GARBAGE_SECONDS;
 use terrace_core::storage::fallback::COPY_SWEEP_SECONDS;
 
-use super::{Two, key_of};
+use super::Two;
+use crate::native::archives::key_of;
 use crate::support::ModuleFixture;
 use crate::support::documented::document_module;
 use crate::support::registry::{Registry, S3};

@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::{PATH, Two, key_of};
+use super::{PATH, Two};
+use crate::native::archives::key_of;
 use crate::support::memory::second_bucket::FALLBACK;
 use crate::support::registry::{Registry, S3};
 use crate::support::{ModuleFixture, ProviderFixture};

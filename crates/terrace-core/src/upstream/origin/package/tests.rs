@@ -226,7 +226,7 @@ fn the_publisher_chooses_the_file_name_2_3_1() {
         &"x".repeat(256),
     ] {
         let error = Origin::describing(|text| text.replace(FILENAME, name)).refused();
-        assert!(matches!(error, OriginError::Filename(_)), "{error}");
+        assert!(error.to_string().starts_with("filename"), "{error}");
     }
 }
 
@@ -289,9 +289,9 @@ fn protocols_include_one_that_clients_run_or_are_omitted_2_2_3() {
     let error = with(r#"["4.0", "7.0"]"#).refused();
     assert_eq!(error, OriginError::NoProtocol("4.0, 7.0".to_owned()));
     let error = with(r#"["x\u001b"]"#).refused();
-    assert!(matches!(error, OriginError::Protocol(_)), "{error}");
+    assert!(matches!(error, OriginError::Field { .. }), "{error}");
     let many = format!("[{}]", [r#""5.0""#; 9].join(","));
-    assert_eq!(with(&many).refused(), OriginError::TooManyProtocols(9));
+    assert!(matches!(with(&many).refused(), OriginError::TooMany { .. }));
 }
 
 #[test]
@@ -306,7 +306,7 @@ fn the_shasum_is_a_digest_and_matches_sha256sums_2_2_5_2_3_1() {
     );
     for bad in ["", "2c26", "z", "\\u001b"] {
         let error = with(bad).refused();
-        assert!(matches!(error, OriginError::Shasum(_)), "{error}");
+        assert!(error.to_string().starts_with("shasum"), "{error}");
     }
     let other = Sha256::of(b"other").to_string();
     let error = with(&other).refused();
@@ -341,7 +341,7 @@ fn a_sha256sums_that_clients_cannot_use_is_rejected_2_3_1_2_3_2() {
             "{text:?}: {error}"
         );
     }
-    assert_eq!(with(&[0xff, 0xfe]), OriginError::ShasumsEncoding);
+    assert!(matches!(with(&[0xff, 0xfe]), OriginError::Json { .. }));
     let long = "x".repeat(limits::SHASUMS_BYTES + 1);
     assert!(matches!(with(long.as_bytes()), OriginError::TooLong { .. }));
 }
@@ -426,7 +426,7 @@ fn the_keys_are_tried_in_order_2_3_5() {
     }
     let many = vec![rsa; limits::KEYS + 1];
     let error = Origin::signed_by(&many, signature).refused();
-    assert_eq!(error, OriginError::TooManyKeys(limits::KEYS + 1));
+    assert!(matches!(error, OriginError::TooMany { .. }), "{error}");
 }
 
 #[test]
