@@ -206,7 +206,11 @@ mod tests {
             (tf, native("a = []"), "source"),
             (tf, native("a = { source = [] }"), "source must be"),
             (tf, native("a = { source = var.x }"), "${var.x}"),
-            (tf, native("a = { version = \"x\" }"), "not a number"),
+            (
+                tf,
+                native("a = { version = \"x\" }"),
+                "not a version constraint",
+            ),
             (tf, native("a = { source = \"../b\" }"), "namespace"),
             (tf_json, "{".to_owned(), "main.tf.json"),
             (tf_json, "1".to_owned(), "an object"),
