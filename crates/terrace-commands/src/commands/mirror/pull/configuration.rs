@@ -213,7 +213,11 @@ mod tests {
             (tf, native("a = []"), "source"),
             (tf, native("a = { source = [] }"), "a: write it as"),
             (tf, native("a = { source = var.x }"), "${var.x}"),
-            (tf, native("a = { version = \"x\" }"), "not a number"),
+            (
+                tf,
+                native("a = { version = \"x\" }"),
+                "not a version constraint",
+            ),
             (tf, native("a = { source = \"../b\" }"), "namespace"),
             (tf_json, "{".to_owned(), "main.tf.json"),
             (tf_json, "1".to_owned(), "main.tf.json"),

@@ -144,7 +144,7 @@ mod tests {
             ("[[provider]]", "address"),
             ("[[provider]]\naddress = \"c/d\"", "hostname/namespace/type"),
             (&provider("version = \"1\""), "version"),
-            (&provider("versions = \"x\""), "not a number"),
+            (&provider("versions = \"x\""), "not a version constraint"),
             (&provider("platforms = [\"linux\"]"), "os_arch"),
             ("provider = 1", "provider"),
             ("[[module]]\naddress = \"a.b/c/d\"", "namespace/name/system"),
