@@ -255,7 +255,7 @@ fn a_package_is_that_of_a_clone_and_its_secrets_are_a_warning() {
     let location = repository.location().replace(".git?", ".git//modules/a?");
     list(&origin, "vpc", &["1.0.0"], &location);
     let ended = add(&origin, &registry, "vpc").expect(0);
-    assert_has!(ended.warnings(), "terraform.tfvars", "is stored by Git LFS");
+    assert_has!(ended.warnings(), "terraform.tfvars");
     let description = registry.description();
     assert_eq!(description["subdir"], "modules/a");
     assert_eq!(description["directory"], "modules/a");
@@ -273,10 +273,15 @@ fn a_package_is_that_of_a_clone_and_its_secrets_are_a_warning() {
 #[test]
 fn a_version_of_which_clients_would_lack_a_part_is_refused() {
     let lfs = "version https://git-lfs.github.com/spec/v1\n";
+    let read = "locals {\n  a = file(\"${path.module}/files/${var.b}\")\n}\n";
     let outside = call("a", "../other", "").replace("  version = \"\"\n", "");
     let inside = call("a", "./sub", "").replace("  version = \"\"\n", "");
-    let cases: [(Files<'_>, &str); 3] = [
+    let cases: [(Files<'_>, &str); 4] = [
         (&[("main.tf", lfs)], "stored by Git LFS"),
+        (
+            &[("main.tf", read), ("files/a.bin", lfs)],
+            "main.tf:2: \"files/a.bin\" is stored by Git LFS",
+        ),
         (&[("main.tf", &outside)], "leads out of the package"),
         (&[("main.tf", &inside)], "\"sub\" is a submodule of git"),
     ];

@@ -12,7 +12,8 @@ use crate::archive::pack::below;
 use crate::source::documentation::is_configuration;
 use crate::source::git::Absent;
 use crate::source::local_paths::{
-    self, Place, by_directory, directory_of, escapes, is_offered, local, reached,
+    self, Place, by_directory, directory_of, escapes, is_offered, local, module_paths, reached,
+    resolve,
 };
 use crate::upstream::module_package::ModulePackage;
 
@@ -22,8 +23,6 @@ pub(super) struct Loaded {
     pub(super) calls: Vec<ModuleSource>,
     /// The reasons why clients cannot use it.
     pub(super) reasons: Vec<String>,
-    /// The warnings about it.
-    pub(super) remarks: Vec<String>,
 }
 
 impl Loaded {
@@ -45,25 +44,19 @@ impl Loaded {
         let loaded = reached(&by_directory(&calls), offered);
         let mut reasons: Vec<String> = escapes(&calls, top).fatal.iter().map(escape).collect();
         calls.retain(|call| loaded.contains(directory_of(&call.file)));
-        let mut remarks = Vec::new();
+        let loaded_files = files
+            .iter()
+            .filter(|file| loaded.contains(directory_of(file.path)));
+        let loaded_files: Vec<&SourceFile<'_>> = loaded_files.collect();
         for absent in &package.absent {
             let (path, why) = (quoted(&absent.path), absent.why);
-            match user_of(absent, &calls, &loaded) {
-                Some(user) => {
-                    reasons.push(format!(
-                        "{user}: {path} {why}, so clients would not have it"
-                    ));
-                }
-                None => remarks.push(format!("{path} {why}, so clients do not have it")),
-            }
+            let user = user_of(absent, &calls, &loaded_files, &loaded);
+            reasons.extend(
+                user.map(|user| format!("{user}: {path} {why}, so clients would not have it")),
+            );
         }
         reasons.truncate(limits::REASONS);
-        remarks.truncate(limits::REASONS);
-        Ok(Self {
-            calls,
-            reasons,
-            remarks,
-        })
+        Ok(Self { calls, reasons })
     }
 }
 
@@ -72,8 +65,13 @@ fn escape(call: &&ModuleSource) -> String {
     format!("{call} leads out of the package, so no client can install the module")
 }
 
-/// Returns the file or the call that needs a path which the package lacks.
-fn user_of(absent: &Absent, calls: &[ModuleSource], loaded: &BTreeSet<String>) -> Option<String> {
+/// Returns the first place that needs a path which the package lacks.
+fn user_of(
+    absent: &Absent,
+    calls: &[ModuleSource],
+    files: &[&SourceFile<'_>],
+    loaded: &BTreeSet<String>,
+) -> Option<String> {
     let path = absent.path.as_str();
     if loaded.contains(directory_of(path)) && is_configuration(path) {
         return Some(path.to_owned());
@@ -82,5 +80,20 @@ fn user_of(absent: &Absent, calls: &[ModuleSource], loaded: &BTreeSet<String>) -
         Some(Place::Inside(place)) => below(&place, path).is_some(),
         _ => false,
     };
-    calls.iter().find(leads_in).map(named)
+    if let Some(call) = calls.iter().find(leads_in) {
+        return Some(named(call));
+    }
+    files.iter().find_map(|file| {
+        let directory = directory_of(file.path);
+        let text = String::from_utf8_lossy(file.bytes);
+        let mut lines = module_paths(&text);
+        let line = lines.find_map(|(line, read)| match resolve(directory, read) {
+            Place::Inside(place) if place != directory => {
+                let is_it = below(&place, path).or_else(|| below(path, &place));
+                is_it.map(|_| line)
+            }
+            _ => None,
+        });
+        line.map(|line| format!("{}:{line}", file.path))
+    })
 }

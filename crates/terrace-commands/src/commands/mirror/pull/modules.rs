@@ -341,10 +341,6 @@ impl Mirror<'_> {
         if !loaded.reasons.is_empty() {
             return Err(Failure::Refused(loaded.reasons).into());
         }
-        for remark in &loaded.remarks {
-            self.output
-                .warning(&format!("{address} {version}: {remark}"));
-        }
         Ok(OriginModule {
             source: package.source.clone(),
             calls: loaded.calls,
