@@ -53,6 +53,15 @@ impl CircuitBreaker {
         }
     }
 
+    /// Records an outcome that depends on the registry.
+    pub(crate) fn record(&mut self, outcome: &Outcome) {
+        match outcome {
+            Outcome::Done(_) => self.succeed(),
+            Outcome::Failed(failure) => self.fail(failure),
+            Outcome::NotTried | Outcome::Skipped(_) => {}
+        }
+    }
+
     /// Records that the registry has accepted a version.
     pub(crate) fn succeed(&mut self) {
         self.unavailable = 0;

@@ -7,6 +7,7 @@ mod access;
 mod connection;
 mod downloads;
 mod explain;
+mod explanation;
 mod finding;
 mod local;
 mod packages;

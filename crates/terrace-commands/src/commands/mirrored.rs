@@ -6,6 +6,7 @@ mod list;
 mod part;
 mod propagation;
 mod remove;
+mod subject;
 
 use clap::Subcommand;
 

@@ -7,7 +7,6 @@ use std::fmt;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::circuit_breaker::CircuitBreaker;
 use crate::error::{Failure, Several};
 use crate::output::{Output, Screen, Table};
 
@@ -75,15 +74,6 @@ impl Outcome {
             Self::Failed(failure) => failure,
             Self::Skipped(reason) => Failure::refused(reason),
             Self::Done(_) | Self::NotTried => Failure::refused("it was not tried"),
-        }
-    }
-
-    /// Records an outcome that depends on the registry.
-    pub(crate) fn record(&self, breaker: &mut CircuitBreaker) {
-        match self {
-            Self::Done(_) => breaker.succeed(),
-            Self::Failed(failure) => breaker.fail(failure),
-            Self::NotTried | Self::Skipped(_) => {}
         }
     }
 }

@@ -13,7 +13,7 @@ use ureq::Agent;
 
 use super::backup::{Backup, Summary, Sums, local};
 use super::fetch::{checked, fetch};
-use super::loss::{AcceptedLoss, Older, lost_documents, lost_releases};
+use super::loss::{AcceptedLoss, Older, comparing, lost_documents, lost_releases};
 use super::stored::{Log, References, digest_of, each_page};
 use crate::commands::connection::Session;
 use crate::error::Failure;
@@ -40,7 +40,7 @@ pub(crate) fn export(
     let newest = client.audit(u64::MAX, 0)?.newest;
     copy.begin_with(&summary)?;
     let mut sums = Sums::new();
-    let references = References::read(&client, older.as_mut(), output, |fact| {
+    let references = References::read(&client, output, comparing(&mut older), |fact| {
         let path = path_of_fact(&fact.key);
         copy.stage(&path, fact.document.as_bytes())?;
         sums.insert(path, Sha256::of(fact.document.as_bytes()));

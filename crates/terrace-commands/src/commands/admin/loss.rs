@@ -128,6 +128,15 @@ pub(super) fn has_old_archives(stored: &BTreeMap<String, StoredArchive>, now: Un
     archives.any(|archive| archive.key.starts_with(ARCHIVES) && now.since(archive.stored_at) > DAY)
 }
 
+/// Returns what compares each document with a copy, if there is one.
+pub(super) fn comparing(older: &mut Option<Older>) -> impl FnMut(&FactBody, &Log) {
+    move |fact, log| {
+        if let Some(older) = older {
+            older.compare(fact, log);
+        }
+    }
+}
+
 /// A copy to compare a registry with.
 #[derive(Debug)]
 pub(super) struct Older {
@@ -164,7 +173,7 @@ impl Older {
 
     /// Compares an immutable document of the registry with the copy's. The loss of the copy's may be accepted, and the release
     /// may have been erased according to the log.
-    pub(super) fn compare(&mut self, fact: &FactBody, log: &Log) {
+    fn compare(&mut self, fact: &FactBody, log: &Log) {
         let FactBody {
             key: name,
             document,

@@ -10,7 +10,6 @@ use terrace_core::maintenance::restore::Restored;
 use terrace_core::model::oci::Digest;
 use terrace_core::storage::key::{AUDIT, BytesKey, FactKey, GARBAGE, RELEASES};
 
-use super::loss::Older;
 use crate::error::Failure;
 use crate::output::{Output, plural};
 use crate::registry::client::Client;
@@ -246,19 +245,17 @@ pub(super) struct References {
 }
 
 impl References {
-    /// Reads all documents, compares them with those of an older copy, and passes them to `take`. The log is listed before the
-    /// releases: every release that the listed entries record was committed earlier.
+    /// Reads all documents, and passes them to `take`. `compare` gets each with the log so far, as an older copy has it. The log is
+    /// listed before the releases: every release that the listed entries record was committed earlier.
     pub(super) fn read(
         client: &Client<'_>,
-        mut older: Option<&mut Older>,
         output: &Output,
+        mut compare: impl FnMut(&FactBody, &Log),
         mut take: impl FnMut(&FactBody) -> Result<(), Failure>,
     ) -> Result<Self, Failure> {
         let mut references = Self::default();
         each_fact(client, "", output, |fact| {
-            if let Some(older) = &mut older {
-                older.compare(&fact, &references.log);
-            }
+            compare(&fact, &references.log);
             references.add(&fact);
             take(&fact)
         })?;

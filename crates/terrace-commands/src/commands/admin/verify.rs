@@ -6,7 +6,9 @@ use serde_json::json;
 use terrace_core::api::admin::{FailoverAnswer, StoredArchive, VerifyAnswer, VerifyBody};
 use terrace_core::api::endpoint::{FAILOVER, VERIFY};
 
-use super::loss::{AcceptedLoss, Older, has_old_archives, lost_documents, lost_releases};
+use super::loss::{
+    AcceptedLoss, Older, comparing, has_old_archives, lost_documents, lost_releases,
+};
 use super::replicate::{Difference, compare};
 use super::stored::{References, all_archives, each_page};
 use crate::commands::connection::Session;
@@ -34,7 +36,7 @@ pub(crate) fn verify(
     let began = client.archives(None, false)?.now;
     // The log may grow in the meantime, and never shrinks.
     let newest = client.audit(u64::MAX, 0)?.newest;
-    let references = References::read(&client, older.as_mut(), output, |_| Ok(()))?;
+    let references = References::read(&client, output, comparing(&mut older), |_| Ok(()))?;
     let documents = references.there.len();
     output.progress(&format!("read {}", plural(documents, "document")));
     let (stored, _) = all_archives(&client, output)?;

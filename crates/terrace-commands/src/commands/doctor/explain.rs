@@ -1,22 +1,11 @@
-//! What a check is about: `--explain`, and the cause and the action of a problem.
+//! `--explain`: what a check is about.
 
 use serde_json::{Value, json};
 
+use super::explanation::explanation;
 use super::table::{CHECKS, unknown};
 use crate::error::Failure;
 use crate::output::Screen;
-
-/// The ID of each check in the order of the table, and what users notice if it fails, why, and what to do about it: a paragraph of
-/// four lines.
-const EXPLANATIONS: &str = include_str!("explain.txt");
-
-/// Returns the symptom, the cause and the fix of the check with this ID.
-pub(super) fn explanation(id: &str) -> Option<[&'static str; 3]> {
-    EXPLANATIONS.split("\n\n").find_map(|paragraph| {
-        let mut lines = paragraph.lines();
-        (lines.next() == Some(id)).then_some([lines.next()?, lines.next()?, lines.next()?])
-    })
-}
 
 /// Returns what a check is about, for people and for programs.
 ///
@@ -40,6 +29,7 @@ pub(super) fn explained(name: &str) -> Result<(Screen, Value), Failure> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::explanation::EXPLANATIONS;
     use super::*;
 
     #[test]

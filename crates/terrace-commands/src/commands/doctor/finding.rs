@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 use terrace_base::untrusted;
 
-use super::explain::explanation;
+use super::explanation::explanation;
 use crate::http::ProbeError;
 use crate::output::Mark;
 

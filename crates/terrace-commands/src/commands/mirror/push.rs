@@ -78,7 +78,7 @@ pub(crate) fn push(
         } else {
             push_version(listed, client.as_ref(), output)
         };
-        outcome.record(&mut breaker);
+        breaker.record(&outcome);
         let (address, version) = (listed.address.to_string(), listed.version.to_string());
         report.note(address, Some(version), outcome, output);
     }

@@ -1,16 +1,14 @@
 //! `terrace mirror block` and `terrace mirror unblock`.
 
-use std::str::FromStr;
-
 use clap::Args;
 use serde_json::json;
 use terrace_core::api::admin::StatusBody;
-use terrace_core::model::mirrored_part::MirroredPart;
 use terrace_core::model::name::PUBLIC_HOSTS;
 use terrace_core::model::package::Package;
 use terrace_core::model::status::{Reason, StatusDocument};
 
 use super::propagation::{rewrite_versions, settle};
+use super::subject::BlockSubject;
 use super::{list, mirrored, part};
 use crate::args::{PackageSpec, RegistryArguments};
 use crate::commands::admin::erase::MODULE_IS_MISSING;
@@ -37,29 +35,6 @@ pub(crate) struct UnblockArguments {
     /// one version; or the hostname/namespace or hostname that was blocked
     #[arg(value_name = "HOSTNAME[/NAMESPACE[/TYPE[@VERSION]]]")]
     pub(crate) subject: BlockSubject,
-}
-
-/// Packages of other registries that an argument names.
-#[derive(Debug, Clone)]
-pub(crate) enum BlockSubject {
-    /// All those of a registry or of one of its namespaces.
-    Part(MirroredPart),
-    /// One package, or one version of it.
-    Package(PackageSpec),
-}
-
-impl FromStr for BlockSubject {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let part = text.parse().map(Self::Part);
-        part.or_else(|_| text.parse().map(Self::Package))
-            .map_err(|error: String| {
-                format!(
-                    "{error}; or hostname/namespace or hostname for all their packages, such as registry.opentofu.org/hashicorp"
-                )
-            })
-    }
 }
 
 /// The reason of a request that lifts a block; nothing stores it.
@@ -177,37 +152,4 @@ fn report(spec: &PackageSpec, text: String, statuses: &StatusDocument, output: &
         "statuses": with_times(statuses),
     });
     output.result(&[text], &report);
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_block_is_of_a_host_a_namespace_a_provider_or_a_version() {
-        for text in [
-            "registry.opentofu.org",
-            "Registry.OpenTofu.org/HashiCorp",
-            "registry.opentofu.org/hashicorp/random",
-            "Registry.OpenTofu.org/HashiCorp/Random@3.6.0",
-        ] {
-            assert!(text.parse::<BlockSubject>().is_ok(), "{text}");
-        }
-    }
-
-    #[test]
-    fn other_texts_are_no_subjects_of_a_block() {
-        for text in [
-            "",
-            "acme",
-            "r.example/acme/",
-            "https://r.example",
-            "r.example//hello",
-            "r.example/acme@3.6.0",
-            "r.example/acme/hello/a/b",
-            "r.example/acme/hello@v3.6.0",
-        ] {
-            assert!(text.parse::<BlockSubject>().is_err(), "{text}");
-        }
-    }
 }

@@ -17,8 +17,8 @@ use terrace_core::model::version::Version;
 use terrace_core::storage::key::{FactKey, RULES};
 use terrace_core::storage::release::Release;
 
-use super::block::BlockSubject;
 use super::mirrored;
+use super::subject::BlockSubject;
 use crate::args::{PackageSpec, RegistryArguments};
 use crate::commands::admin::stored::each_fact;
 use crate::commands::connection::connect;

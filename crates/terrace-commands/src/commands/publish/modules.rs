@@ -157,7 +157,7 @@ impl Run<'_> {
                 output: self.output,
             };
             report.outcome = Outcome::of(publisher.publish(&mut report.details));
-            report.outcome.record(&mut self.breaker());
+            self.breaker().record(&report.outcome);
             report.announce(self.output);
             report
         };
