@@ -103,7 +103,7 @@ impl<'a> Http<'a> {
                 Err(error) => {
                     let reason = describe(&error);
                     let failure = Failure::Unavailable(format!(
-                        "{server} cannot be reached: {reason}; check TERRACE_URL and the network, then run it again"
+                        "{server} cannot be reached: {reason}; check its address and the network, then run it again"
                     ));
                     if !is_transient_error(&error) {
                         return Err(failure);

@@ -140,8 +140,12 @@ impl Output {
     }
 
     /// Prints a result that is a secret. No other output contains one.
-    pub(crate) fn secret(&self, secret: &str, document: &impl Serialize) {
+    ///
+    /// # Errors
+    /// The write failed, also if the reader closed standard output: nobody has the secret.
+    pub(crate) fn secret(&self, secret: &str, document: &impl Serialize) -> Result<(), Failure> {
         self.text(&untrusted::line(secret).to_string(), document);
+        self.check_printed(|_| true)
     }
 
     /// Prints the result: the screen for people, or `document` with the warnings for programs.
@@ -224,8 +228,12 @@ impl Output {
     /// # Errors
     /// The write failed: a caller must not take silence for success.
     pub(crate) fn printed(&self) -> Result<(), Failure> {
+        self.check_printed(|cause| cause.kind() != ErrorKind::BrokenPipe)
+    }
+
+    fn check_printed(&self, matters: impl Fn(&std::io::Error) -> bool) -> Result<(), Failure> {
         let unprinted = self.unprinted.lock().ok().and_then(|mut it| it.take());
-        match unprinted.filter(|cause| cause.kind() != ErrorKind::BrokenPipe) {
+        match unprinted.filter(matters) {
             None => Ok(()),
             Some(cause) => Err(Failure::Unexpected(format!(
                 "the command succeeded, but its result could not be printed: {cause}"

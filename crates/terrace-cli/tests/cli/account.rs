@@ -307,8 +307,14 @@ fn a_credentials_helper_and_a_damaged_file_are_refused_before_the_sign_in() {
         (STORED, "[]", "not a JSON object"),
     ] {
         let home = directory(&[(file, text)]);
-        let ended = ended(&mut command(&home, &["login", &registry.url]));
-        assert_lacks!(ended.fails(3, part), "sekret");
+        let run = |line: &str| ended(&mut command(&home, &[line, &registry.url]));
+        assert_lacks!(run("login").fails(3, part), "sekret");
+        let part = if file == STORED {
+            part
+        } else {
+            "there is no token"
+        };
+        run("logout").fails(3, part);
         assert!(registry.requests().is_empty());
         assert_eq!(fs::read_to_string(home.path().join(file)).unwrap(), text);
     }

@@ -128,7 +128,7 @@ fn a_list_for_people_has_all_pages_and_one_for_programs_has_one() {
         "/api/v1/namespaces/acme?limit=100&after=c%3D1",
         page(&second),
     );
-    registry.set("/api/v1/namespaces/acme?kind=module&limit=1", page(&first));
+    registry.set("/api/v1/namespaces/acme?kind=modules&limit=1", page(&first));
     registry.set("/api/v1/namespaces/acme", page(&first));
     let table = shown(&registry, &["list", "acme"]);
     assert!(
@@ -137,7 +137,7 @@ fn a_list_for_people_has_all_pages_and_one_for_programs_has_one() {
     );
     for arguments in [
         &["list", "acme", "--json"] as &[&str],
-        &["list", "acme", "--kind", "module", "--limit", "1"],
+        &["list", "acme", "--kind", "modules", "--limit", "1"],
     ] {
         let ended = ended(&mut anonymous(&registry, arguments)).expect(0);
         assert_eq!(ended.stderr, "1 package; there are more: --after c=1\n");

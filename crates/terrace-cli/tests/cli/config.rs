@@ -61,8 +61,9 @@ fn the_file_is_chosen_and_read_as_by_wrangler() {
         (
             &[("wrangler.jsonc", "{\n\"vars\": { A }\n}")],
             3,
-            "line 2, ",
+            "on line 2",
         ),
+        (&[("wrangler.jsonc", "{ vars: {} }")], 3, "on line 1"),
         (&[], 2, "none of wrangler.json, "),
     ] {
         let checked = check_folder(directory(files).path()).expect(code);

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use terrace_base::time::UnixTime;
 
 use super::support::registry::Registry;
-use super::support::{Ended, assert_has, assert_lacks, run, words};
+use super::support::{Ended, assert_has, assert_lacks, run, run_for_people, words};
 
 const DAY: i64 = 24 * 3600;
 /// The request for the signing keys of all namespaces.
@@ -279,4 +279,13 @@ fn a_departure_that_fails_part_way_says_what_was_done_and_what_was_not() {
     assert_eq!(document["rules_removed"], json!([removed]));
     assert_eq!(document["rules_left"], json!([failed, "0000000000000003"]));
     assert_has!(ended.errors(), format!("rule {failed} is not removed: "));
+    registry.refuse(
+        "DELETE",
+        "tokens/0000000000000002",
+        503,
+        &["storage did not answer"],
+    );
+    let ended = run_for_people(&registry, &words(REVOKE)).expect(6);
+    assert_has!(ended.stderr, "token 0000000000000002 is not revoked: ");
+    assert_lacks!(ended.stdout, "revoked", "this takes effect");
 }

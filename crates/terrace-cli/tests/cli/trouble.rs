@@ -207,7 +207,7 @@ fn a_refused_connection_is_reported_as_a_network_failure() {
     drop(listener);
     let start = Instant::now();
     let ended = run_at(&url, &words("key list acme --retries 1")).expect(6);
-    assert_has!(ended.errors(), "cannot be reached", "check TERRACE_URL");
+    assert_has!(ended.errors(), "cannot be reached", "check its address");
     assert_has!(ended.stderr, "retrying");
     let waited = start.elapsed().as_millis();
     assert!(waited >= 250, "it waits before it tries again");

@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use serde_json::json;
+
 use super::support::registry::Registry;
 use super::support::{Dist, TOKEN, assert_has, assert_lacks, directory, ended, terrace, words};
 
@@ -64,13 +66,28 @@ fn a_result_that_cannot_be_printed_is_a_failure() {
 }
 
 #[test]
-fn a_closed_pipe_is_no_error() {
+fn a_closed_pipe_is_an_error_only_if_a_secret_is_lost() {
     let registry = Registry::start();
-    let mut command = terrace(&words("key list acme"));
-    command.args(["--url", registry.url(), "--token", TOKEN]);
-    let (reader, writer) = std::io::pipe().unwrap();
-    drop(reader);
-    assert!(command.stdout(writer).status().unwrap().success());
+    let made = json!({
+        "id": "7f3a9c2e51b04d68", "token": "t", "name": "CI", "scopes": ["read"],
+        "created": "2026-01-01T00:00:00Z", "created_by": "root",
+    });
+    registry.answer("POST", "/admin/v1/tokens", &made);
+    let create = "token create --name CI --scope read --expires 1d";
+    for (line, code) in [("key list acme", 0), (create, 1)] {
+        let mut command = terrace(&words(line));
+        command.args(["--url", registry.url(), "--token", TOKEN]);
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let output = command.stdout(writer).output().unwrap();
+        assert_eq!(output.status.code(), Some(code), "{line}");
+        let errors = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(
+            errors.contains("could not be printed"),
+            code == 1,
+            "{errors}"
+        );
+    }
 }
 
 #[test]

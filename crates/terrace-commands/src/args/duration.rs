@@ -8,6 +8,9 @@ const DAY: u64 = 24 * 60 * 60;
 /// The days of a year: the leap day of four years is not spread, so that `1y` is not longer than a limit of 365 days.
 const YEAR: u64 = 365;
 
+/// The most time that a request may be given. More than this machine's clock can add would be a panic.
+const REQUEST_TIME: Duration = Duration::from_secs(60 * 60);
+
 /// The units that mean years. `humantime` takes one for 365.25 days.
 const YEARS: [&str; 5] = ["y", "yr", "yrs", "year", "years"];
 
@@ -51,9 +54,13 @@ pub(crate) fn in_minutes(text: &str) -> Result<Duration, String> {
     parse(text, 'm')
 }
 
-/// Parses a duration that is most likely meant in seconds.
-pub(crate) fn in_seconds(text: &str) -> Result<Duration, String> {
-    parse(text, 's')
+/// Parses the time for a request, which is most likely meant in seconds.
+pub(crate) fn of_request(text: &str) -> Result<Duration, String> {
+    let time = parse(text, 's')?;
+    match !time.is_zero() && time <= REQUEST_TIME {
+        true => Ok(time),
+        false => Err("give more than 0s, and at most 1h".to_owned()),
+    }
 }
 
 #[cfg(test)]

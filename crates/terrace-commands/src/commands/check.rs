@@ -136,8 +136,8 @@ fn screen(report: &Report) -> Screen {
             checked.state.to_string(),
             checked.used.address.clone(),
             wanted(&checked.used),
-            message(checked),
             places.join(", "),
+            message(checked),
         ]
     });
     let attention = Table::of(
@@ -145,8 +145,8 @@ fn screen(report: &Report) -> Screen {
             Column::status("STATUS"),
             Column::whole("PACKAGE"),
             Column::whole("VERSION"),
+            Column::cut("USED IN"),
             Column::wrapped("REASON"),
-            Column::wrapped("USED IN"),
         ],
         attention,
     );

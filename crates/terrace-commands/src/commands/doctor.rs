@@ -64,7 +64,7 @@ pub(crate) struct DoctorArguments {
     pub(crate) deep: bool,
 
     /// The time for each request
-    #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = duration::in_seconds)]
+    #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = duration::of_request)]
     pub(crate) timeout: Duration,
 
     /// The provider to try, instead of the first one that the registry lists

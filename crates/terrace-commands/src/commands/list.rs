@@ -1,6 +1,7 @@
 //! `terrace list`, and the list of what uses a package.
 
 use clap::Args;
+use clap::builder::PossibleValue;
 use terrace_core::api::details::ListedPackage;
 use terrace_core::model::owner::Owner;
 use terrace_core::model::package::Package;
@@ -25,10 +26,18 @@ pub(crate) struct ListArguments {
     #[arg(value_parser = owner)]
     pub(crate) namespace: Option<Owner>,
     /// Only packages of this kind: module or provider
-    #[arg(long, requires = "namespace", value_parser = ["module", "provider"])]
+    #[arg(long, requires = "namespace", value_parser = kinds())]
     pub(crate) kind: Option<String>,
     #[command(flatten)]
     pub(crate) page: PageArguments,
+}
+
+/// Returns the kinds of packages, of which the registry accepts the plurals, too.
+fn kinds() -> [PossibleValue; 2] {
+    [
+        PossibleValue::new("module").alias("modules"),
+        PossibleValue::new("provider").alias("providers"),
+    ]
 }
 
 /// The number of lines that the registry returns at once, at most.

@@ -60,7 +60,13 @@ pub(crate) fn run(arguments: &ShowArguments, session: Session<'_>) -> Result<(),
     }
     let shown = match version {
         None if !arguments.inputs => whole(&client, package, arguments.versions, output),
-        version => one_version(&client, package, version, arguments.inputs, output),
+        version => {
+            let version = match version {
+                Some(RequestedVersion::Exact(version)) => version,
+                _ => newest(&client, package)?,
+            };
+            one_version(&client, package, &version, arguments.inputs, output)
+        }
     };
     shown.map_err(|failure| with_hint(failure, package))
 }
@@ -130,7 +136,8 @@ fn versions(package: &Package, value: &PackageDetails, screen: &mut Screen) {
 
 /// Returns the newest version that can be installed.
 fn newest(client: &Client<'_>, package: &Package) -> Result<Version, Failure> {
-    let details = client.package(package)?.value;
+    let answer = client.package(package);
+    let details = answer.map_err(|failure| with_hint(failure, package))?.value;
     details.latest.ok_or_else(|| {
         let address = &details.package.address;
         Failure::Missing(format!("{address} has no version that can be installed"))
@@ -141,14 +148,10 @@ fn newest(client: &Client<'_>, package: &Package) -> Result<Version, Failure> {
 fn one_version(
     client: &Client<'_>,
     package: &Package,
-    version: Option<RequestedVersion>,
+    version: &Version,
     only_inputs: bool,
     output: &Output,
 ) -> Result<(), Failure> {
-    let version = &match version {
-        Some(RequestedVersion::Exact(version)) => version,
-        _ => newest(client, package)?,
-    };
     let Answer { value, text } = client.version(package, version)?;
     let mut screen = Screen::new();
     if only_inputs {

@@ -203,6 +203,5 @@ fn print_new(made: &TokenAnswer, output: &Output) -> Result<(), Failure> {
     let token = made.token.as_ref().ok_or_else(missing)?;
     output.progress(&described(made));
     output.progress("the token is shown only once:");
-    output.secret(token, &serde_json::json!({ "status": "ok", "token": made }));
-    Ok(())
+    output.secret(token, &serde_json::json!({ "status": "ok", "token": made }))
 }

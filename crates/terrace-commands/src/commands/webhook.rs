@@ -130,8 +130,7 @@ fn name(value: &impl serde::Serialize) -> String {
 fn print_secret(webhook: &WebhookAnswer, output: &Output) -> Result<(), Failure> {
     let missing = || Failure::Unexpected("the registry responded without a secret".to_owned());
     let secret = webhook.secret.as_ref().ok_or_else(missing)?;
-    output.secret(secret, &json!({ "status": "ok", "webhook": webhook }));
-    Ok(())
+    output.secret(secret, &json!({ "status": "ok", "webhook": webhook }))
 }
 
 fn list(session: Session<'_>) -> Result<(), Failure> {

@@ -84,7 +84,11 @@ impl CredentialsFile {
     }
 
     /// Returns the stored token for a host.
+    ///
+    /// # Errors
+    /// The file cannot be read, or the token is none.
     pub(crate) fn token(&self, host: &TokenHost) -> Result<Option<Token>, Failure> {
+        self.read()?;
         let (mut configured, _) = configuration::read(vec![self.path.clone()]);
         let found = configured.remove(host);
         let token = found.map(|(text, path)| Token::parse(&text, TokenPlace::Client(path)));

@@ -200,7 +200,8 @@ fn lines_of_row(
         let is_last = at + 1 == shown.len();
         if let (Some(width), Fit::Wrapped, true) = (width, cell.column.fit, is_last) {
             let indent = " ".repeat(measure_text_width(&line));
-            let lines = wrap(text, width, &line, &indent);
+            let text = style(cell).apply(text, has_colors);
+            let lines = wrap(&text, width, &line, &indent);
             return lines.iter().map(|it| it.trim_end().to_owned()).collect();
         }
         let text = match width {
@@ -270,6 +271,8 @@ mod tests {
             ]
         );
         assert_eq!(table.lines(None, false).len(), 2);
+        let titles = &table.lines(Some(20), true)[0];
+        assert!(titles.ends_with("\x1b[1mDESCRIPTION\x1b[0m"), "{titles:?}");
     }
 
     #[test]

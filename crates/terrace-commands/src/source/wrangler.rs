@@ -86,6 +86,20 @@ pub(crate) struct Binding {
     pub(crate) jurisdiction: Option<String>,
 }
 
+/// The JSON that wrangler reads.
+const JSON: ParseOptions = ParseOptions {
+    allow_comments: true,
+    allow_loose_object_property_names: false,
+    allow_trailing_commas: true,
+    allow_missing_commas: false,
+    allow_single_quoted_strings: false,
+    allow_hexadecimal_numbers: false,
+    allow_unary_plus_numbers: false,
+    allow_bare_decimal_point_numbers: false,
+    allow_non_finite_numbers: false,
+    allow_extended_string_escapes: false,
+};
+
 #[derive(Debug, Deserialize)]
 struct File {
     #[serde(flatten)]
@@ -149,8 +163,9 @@ impl Notation {
     /// Returns the keys of a text.
     fn parse(self, text: &str) -> Result<Map<String, Value>, String> {
         match self {
-            Self::Json => jsonc_parser::parse_to_serde_value(text, &ParseOptions::default())
-                .map_err(|error| error.to_string()),
+            Self::Json => {
+                jsonc_parser::parse_to_serde_value(text, &JSON).map_err(|error| error.to_string())
+            }
             Self::Toml => toml::from_str(text).map_err(|error| syntax::toml(text, &error)),
         }
     }

@@ -209,8 +209,21 @@ fn a_second_bucket_that_cannot_serve_is_named() {
         false => it,
     });
     registry.set_facts(|it| state(it).serving = ServingBucket::Fallback);
+    let examined = ended(&mut doctor(&registry.url, &["--only", "D1"])).expect(3);
+    assert_found("D1", "fail", &examined);
+    let action = checks(&examined)["D1"]["fix"].to_string();
+    assert!(action.contains("terrace admin replicate"), "{action}");
+    // While R2 does not answer, the registry states nothing but this.
+    let registry = Sound::start(|head, it| match &*head.target {
+        "/admin/v1/doctor" => Response { status: 503, ..it },
+        "/admin/v1/failover" => {
+            let state = json!({ "configured": true, "serving": "fallback", "recorded": true });
+            with_body(it, state.to_string())
+        }
+        target if target.ends_with("/module.zip") => refused(404, "NoSuchKey"),
+        _ => it,
+    });
     let ended = ended(&mut doctor(&registry.url, &["--only", "D1"])).expect(3);
-    assert_found("D1", "fail", &ended);
     let action = checks(&ended)["D1"]["fix"].to_string();
     assert!(action.contains("terrace admin replicate"), "{action}");
 }

@@ -183,6 +183,8 @@ fn an_empty_url_and_checks_that_need_a_registry_without_one_are_refused() {
         (&["", "--only", "L1"][..], "the URL is empty"),
         (&["--only", "T,S1"][..], "need a registry"),
         (&["--timeout", "10"][..], "write 10s"),
+        (&["--timeout", "0s"], "at most 1h"),
+        (&["--timeout", "99999999999y"], "at most 1h"),
     ] {
         let ended = ended(&mut home.doctor(arguments)).expect(2);
         assert!(ended.errors().contains(part), "{arguments:?}: {ended:#?}");

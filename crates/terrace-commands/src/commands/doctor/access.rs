@@ -62,7 +62,11 @@ pub(super) fn describes_token(target: &Target) -> Judged {
     match end.map(|end| end.since(target.now) / DAY_SECONDS) {
         Some(days @ 0..EXPIRY_DAYS) => {
             let left = plural(days + 1, "day");
-            Err(Finding::warn(format!("{name}: less than {left} left")))
+            let finding = Finding::warn(format!("{name}: less than {left} left"));
+            Err(finding.because(
+                "jobs that use it fail from then on",
+                "`terrace token rotate`, or create another one",
+            ))
         }
         Some(days) => Ok(format!("{name}: {scopes}, {} left", plural(days, "day"))),
         None => Ok(format!("{name}: {scopes}")),

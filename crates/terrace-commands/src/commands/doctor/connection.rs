@@ -25,7 +25,13 @@ const AGENTS: [&str; 6] = [
 /// T1
 pub(super) fn reaches(target: &Target) -> Judged {
     match target.reached() {
-        Ok(seen) if seen.status == 429 => Err(Finding::warn("status 429 for the first request")),
+        Ok(seen) if seen.status == 429 => {
+            let finding = Finding::warn("status 429 for the first request");
+            Err(finding.because(
+                "a rate limit of the registry, a proxy or a firewall",
+                "wait a minute and run the command again, or choose fewer checks with --only",
+            ))
+        }
         Ok(seen) => Ok(format!("status {}", seen.status)),
         Err(error) => Err(Finding::fail(error)),
     }

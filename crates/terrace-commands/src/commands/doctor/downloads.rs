@@ -147,8 +147,7 @@ fn is_misled(registry: &str, archive: &str) -> bool {
 
 /// Returns whether an archive comes from the second bucket, because that serves downloads at the moment.
 fn serves_second_bucket(target: &Target, url: &str) -> bool {
-    let facts = target.facts().ok();
-    let state = facts.and_then(|facts| facts.failover.as_ref());
+    let state = target.second_bucket();
     let serves = state.is_some_and(|state| state.serving == ServingBucket::Fallback);
     serves && !target.has(url)
 }

@@ -81,7 +81,9 @@ pub(super) fn mirrors(configuration: &ClientConfiguration, _: Option<&Target>) -
 
 /// Judges the URL of a network mirror. Returns its host and path: its other parts may be secrets.
 fn mirror(text: &str) -> Judged {
-    let url = Url::parse(text).ok().filter(Url::has_host);
+    // The clients refuse `https:HOST`, which this parser completes.
+    let url = Url::parse(text).ok();
+    let url = url.filter(|it| it.has_host() && text.contains("://"));
     let url = url.ok_or_else(|| Finding::fail("a network mirror has no URL with a host"))?;
     let host = url.host_str().unwrap_or_default();
     let shown = format!("{host}{}", url.path());
@@ -193,6 +195,7 @@ mod tests {
     fn the_url_of_a_mirror_needs_tls_and_a_slash_and_is_shown_without_its_secrets() {
         for text in [
             "https://r.example.com/mirror",
+            "https:r.example.com/mirror/",
             "http://r.example.com/mirror/",
             "https://ann:hunter2@r.example.com/mirror/?token=hunter2",
             "https://r.example.com/mirror/#hunter2",

@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde::de::IgnoredAny;
 use terrace_base::secret::Secret;
 use terrace_base::time::UnixTime;
-use terrace_core::api::admin::{DoctorAnswer, PresentedToken};
+use terrace_core::api::admin::{DoctorAnswer, FailoverAnswer, PresentedToken};
 use terrace_core::model::address::{ModuleAddress, ProviderAddress};
 use terrace_core::model::name::Hostname;
 use terrace_core::upstream::origin::{Fetch, Fetched};
@@ -42,6 +42,8 @@ pub(super) const DISCOVERY: &str = "/.well-known/terraform.json";
 const PUBLISH: &str = "/admin/v1/providers/terrace-doctor-absent/terrace-doctor-absent/0.0.0";
 const AUDIT: &str = "/admin/v1/audit";
 const FACTS: &str = "/admin/v1/doctor";
+/// The path of the state of the second bucket.
+const FAILOVER: &str = "/admin/v1/failover";
 
 /// A token that no registry has issued.
 const WRONG: &str = "Bearer terrace-doctor-wrong";
@@ -74,6 +76,7 @@ struct Found {
     package: Known<PackageSample>,
     module: Known<ModuleSample>,
     facts: Known<DoctorAnswer>,
+    failover: Known<FailoverAnswer>,
     presented: Known<PresentedToken>,
     refused: Known<String>,
 }
@@ -300,6 +303,19 @@ impl Target {
                 status => Err(Finding::fail(format!("status {status}"))),
             }
         })
+    }
+
+    /// Returns the state of the second bucket, if the registry has one and states it. It does so while R2 does not answer, when it
+    /// states nothing else.
+    pub(super) fn second_bucket(&self) -> Option<&FailoverAnswer> {
+        if let Ok(facts) = self.facts() {
+            return facts.failover.as_ref();
+        }
+        let asked = known(&self.found.failover, "R1", || {
+            let seen = self.ask_as_caller(FAILOVER)?;
+            serde_json::from_slice(&seen.body).map_err(Finding::fail)
+        });
+        asked.ok()
     }
 
     /// Returns the statuses with which the registry refuses to publish and to show its audit log without a token, and with a

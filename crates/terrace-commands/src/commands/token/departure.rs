@@ -251,17 +251,19 @@ impl Departure<'_> {
         let (tokens, rules) = (texts(&changes.revoked), texts(&changes.removed));
         let done = if self.dry_run { "would be" } else { "are" };
         let mut lines = Vec::new();
-        match tokens.is_empty() && changes.not_revoked.is_empty() {
-            true => lines.push(format!(
+        if !tokens.is_empty() {
+            lines.push(format!("tokens {} {done} revoked", tokens.join(", ")));
+        } else if changes.not_revoked.is_empty() {
+            lines.push(format!(
                 "no token of {} is valid, among those that this token may manage",
                 self.person
-            )),
-            false => lines.push(format!("tokens {} {done} revoked", tokens.join(", "))),
+            ));
         }
         if !rules.is_empty() {
             lines.push(format!("rules {} {done} removed", rules.join(", ")));
         }
-        if !self.dry_run {
+        let is_changed = !tokens.is_empty() || !rules.is_empty();
+        if is_changed && !self.dry_run {
             lines.push("this takes effect everywhere within a minute".to_owned());
         }
         lines
