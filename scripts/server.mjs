@@ -32,14 +32,20 @@ export const newSecrets = () => ({
 export async function secretsIn(stateDir) {
   const file = join(stateDir, "secrets.json");
   const text = await readFile(file, "utf8").catch(() => null);
-  try {
-    if (text !== null) return JSON.parse(text);
-  } catch {
-    throw new Error(`${file} is damaged. Remove it: new secrets are created, and published packages stay.`);
-  }
+  if (text !== null) return readSecrets(file, text);
   const made = newSecrets();
   await writeFile(file, `${JSON.stringify(made, null, 2)}\n`, { mode: 0o600 });
   return made;
+}
+
+function readSecrets(file, text) {
+  try {
+    const { adminToken, s3 } = JSON.parse(text);
+    if (adminToken && s3?.accessKeyId && s3?.secretAccessKey) return { adminToken, s3 };
+  } catch {
+    // Reported below.
+  }
+  throw new Error(`${file} does not contain the secrets of an earlier start. Remove it: new secrets are created, and published packages stay.`);
 }
 
 /**

@@ -48,6 +48,9 @@ const TEST_THREADS = 3 * availableParallelism();
 const OBJECT_STORES = "terrace-cli/object-store";
 const OF_STORES = ["objects::", "of_a_store"];
 
+/** The native test of a command without that feature. */
+const WITHOUT_STORES = ["a_build_without_object_stores"];
+
 /**
  * The linters of the workflows, of the action and of dependencies, and their arguments. zizmor asks no server, so that its result
  * depends on the files alone.
@@ -149,11 +152,13 @@ async function testMore() {
   }
   const doc = ["doc", ...WORKSPACE, "--no-deps"];
   await tally.check("cargo doc", (log) => run("cargo", doc, { log, env: { ...process.env, RUSTDOCFLAGS: "-D warnings" } }));
-  const [title, clippy] = level === "all" ? ["without", ["--package", "terrace-cli"]] : ["with", [...WORKSPACE, "--all-targets"]];
+  const [title, clippy] = level === "all" ? ["without", ["--package", "terrace-cli", "--all-targets"]] : ["with", [...WORKSPACE, "--all-targets"]];
   await tally.check(`cargo clippy, ${title} object stores`, cargo("clippy", ...clippy, "--", "-D", "warnings"));
   await nativeTests("cargo test, many cases", { names: GENERATED, variables: { TERRACE_CASES: "many" } });
-  // With both levels, they ran with all others.
+  // With both levels, those of stores ran with all others. Most of the crates that this build of the whole workspace uses are
+  // compiled already, which those of the command alone would not be.
   if (level === "more") await nativeTests("cargo test, object stores", { names: OF_STORES });
+  else await nativeTests("cargo test, without object stores", { args: ["--workspace", "--test", "cli"], names: WITHOUT_STORES });
   const cli = level === "all" || (await tally.attempt(() => buildCli({ objectStores })));
   await testGroup("more", "none");
   if (cli) await testGroup("more", "native");
@@ -181,10 +186,10 @@ function cargo(...args) {
  * Runs native tests, whatever the caller's environment contains: all of them, or those with one of these texts in their names. A
  * text that no test has counts as a failure: the test has another name now.
  */
-function nativeTests(title, { names = [], variables = {} } = {}) {
+function nativeTests(title, { args = WORKSPACE, names = [], variables = {} } = {}) {
   const env = { ...process.env, RUST_TEST_THREADS: String(TEST_THREADS), TERRACE_CASES: undefined, TERRACE_TEST_URL: undefined, ...variables };
   return tally.tests(title, async (log) => {
-    const counts = await cargoTests(log, [...WORKSPACE, "--no-fail-fast", "--", ...names], { env });
+    const counts = await cargoTests(log, [...args, "--no-fail-fast", "--", ...names], { env });
     const missing = names.filter((name) => !counts.output.includes(name)).map((name) => `no test has ${name} in its name\n`);
     return { ...counts, failed: counts.failed + missing.length, failures: missing.join("") + (counts.failures ?? "") };
   });

@@ -17,17 +17,23 @@ const TRIES = 5;
 
 const TICK_NS = 10_000_000;
 
-/**
- * Returns the CPU time of a process so far, in nanoseconds. Only Linux reports it precisely enough for short rounds. The precise
- * counter of a thread disappears when the thread ends; the process keeps the total in ticks.
- */
+/** Returns the CPU time of a process so far, in nanoseconds: the sum of its threads, and roughly. Only Linux reports both. */
 export function cpuOf(pid) {
   const threads = readdirSync(`/proc/${pid}/task`);
   const exactly = threads.reduce((sum, thread) => sum + Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, "utf8").split(" ")[0]), 0);
   // The name before these fields may contain any character.
   const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
   const [user, system] = stat.slice(stat.lastIndexOf(")") + 2).split(" ").slice(11, 13).map(Number);
-  return Math.max(exactly, (user + system - 2) * TICK_NS);
+  return { exactly, roughly: (user + system) * TICK_NS };
+}
+
+/**
+ * Returns the CPU time between two results of `cpuOf`. The precise counter of a thread disappears when the thread
+ * ends; the process keeps the total in ticks, which are too long for short rounds.
+ */
+export function cpuBetween(before, after) {
+  const [exactly, roughly] = [after.exactly - before.exactly, after.roughly - before.roughly];
+  return roughly - exactly > 2 * TICK_NS ? roughly : exactly;
 }
 
 /** Checks that both sides do the same; returns the cases with `headers`, and with `answered`, the bytes of the body. */
@@ -92,7 +98,7 @@ async function inTurns(sides, read, ms) {
     if (turn === 0 && performance.now() > late) break;
     answers[TURNS[turn]] += await load(sides[TURNS[turn]], read);
   }
-  return sides.map(({ pid }, side) => (cpuOf(pid) - before[side]) / answers[side] / 1000);
+  return sides.map(({ pid }, side) => cpuBetween(before[side], cpuOf(pid)) / answers[side] / 1000);
 }
 
 /** Sends a request over all connections, again as soon as it is answered, for a slice. Returns the number of answers. */

@@ -1,7 +1,7 @@
 // The cost of a new isolate's first answers. Isolates of one process share compiled wasm, so each is measured in its own process:
 // Terrace and an empty Worker in turn, so that the cost of the process itself can be separated.
 import { CASES, HEADERS } from "./cases.mjs";
-import { cpuOf, quartiles } from "./measure.mjs";
+import { cpuBetween, cpuOf, quartiles } from "./measure.mjs";
 import { configure, startWorkerd } from "./workerd.mjs";
 
 /** The first requests of a first `terraform init`, in its order. */
@@ -29,11 +29,11 @@ async function coldStart(config) {
   const server = await startWorkerd(config);
   try {
     const stages = {};
-    let before = 0;
+    let before = { exactly: 0, roughly: 0 };
     for (const name of ASKED) {
       await server.ask(CASES.find((read) => read.name === name).path, HEADERS);
-      const now = cpuOf(server.pid) / 1e6;
-      stages[name] = now - before;
+      const now = cpuOf(server.pid);
+      stages[name] = cpuBetween(before, now) / 1e6;
       before = now;
     }
     return stages;

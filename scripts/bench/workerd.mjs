@@ -15,6 +15,10 @@ import { compatibilityDate, freePort } from "../server.mjs";
 import { VARIABLES } from "./cases.mjs";
 
 const HOST = "127.0.0.1";
+
+/** The limit of a request, in milliseconds. */
+const REQUEST_MS = 30_000;
+
 const KINDS = { ".js": "esModule", ".wasm": "wasm" };
 const directory = join(stateDir, "bench");
 const here = (name) => join(root, "scripts", "bench", name);
@@ -84,11 +88,12 @@ export async function startWorkerd(place) {
 /** Sends a request. Returns its status, its headers as lines in their order, the ETag, and the body. */
 function ask(agent, port, path, headers) {
   return new Promise((done, failed) => {
-    const sent = request({ host: HOST, port, path, headers, agent }, async (response) => {
+    const sent = request({ host: HOST, port, path, headers, agent, timeout: REQUEST_MS }, async (response) => {
       const body = (await response.setEncoding("utf8").toArray()).join("");
       const lines = response.rawHeaders.flatMap((name, at) => (at % 2 ? [] : [`${name}: ${response.rawHeaders[at + 1]}`]));
       done({ status: response.statusCode, lines: lines.sort(), etag: response.headers.etag, body });
     });
+    sent.on("timeout", () => sent.destroy(new Error(`no answer within ${REQUEST_MS / 1000} seconds: ${path}`)));
     sent.on("error", failed);
     sent.end();
   });

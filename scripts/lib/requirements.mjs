@@ -26,13 +26,9 @@ export async function requirements() {
 
 const WRITER = "crates/terrace-core/src/storage/format.rs";
 
-/** Returns the oldest versions that may change a registry after this one did, and after this one erased something. */
+/** Returns the oldest version that may change a registry after this one did. */
 async function format() {
-  const source = await readFile(join(root, WRITER), "utf8");
-  const oldest = (field) => {
-    const found = new RegExp(`^ {4}${field}: Version::new\\((\\d+), (\\d+), (\\d+)\\),$`, "m").exec(source);
-    if (!found) throw new Error(`${WRITER} has no ${field}`);
-    return found.slice(1).join(".");
-  };
-  return { oldest_writer: oldest("oldest"), oldest_writer_after_erasures: oldest("oldest_with_tombstones") };
+  const found = /^ {4}oldest: Version::new\((\d+), (\d+), (\d+)\),$/m.exec(await readFile(join(root, WRITER), "utf8"));
+  if (!found) throw new Error(`${WRITER} does not state the oldest writer`);
+  return { oldest_writer: found.slice(1).join(".") };
 }

@@ -29,10 +29,15 @@ describe("archives and facts in R2", () => {
     assert.equal(await sends({ ...headers, [checksum]: Buffer.alloc(32).toString("base64") }), 403);
     for (const name of Object.keys(headers)) assert.equal(await sends({ ...headers, [name]: "x" }), 403, name);
     assert.equal(await sends({}), 403, "without the signed headers");
+    // Before the upload: once the object exists, every request to its URL is refused.
+    const source = release("0.9.0", "source");
+    await registry.publishes(source);
+    const [[from]] = source.archives;
+    const copied = await sends({ ...headers, "x-amz-copy-source": `/${registry.s3.bucket}/archives/${from}.zip` });
+    assert.ok(copied >= 400, "no signature forbids a copy");
+    assert.equal((await describes(published)).status, 202, "nothing was copied");
     assert.equal(await sends(headers), 200);
     assert.equal(await sends(headers), 412, "the URL creates an object, and changes none");
-    const copied = await sends({ ...headers, "x-amz-copy-source": `/${registry.s3.bucket}/archives/${digest}.zip` });
-    assert.ok(copied >= 400, "no signature forbids a copy");
     assert.equal((await describes(published)).status, 201);
 
     const { location } = await registry.json(`/v1/modules/${ADDRESS}/1.0.0/download`);

@@ -163,8 +163,17 @@ mod tests {
             format!("{DIGEST}  a.zip\r\n{DIGEST}  b.zip\r\n"),
             format!("{DIGEST} a.zip\n{DIGEST}\tmanifest.json\n"),
             format!("{}  a.zip\n", DIGEST.to_ascii_uppercase()),
+            // Clients split at any Unicode white space.
+            format!("{DIGEST}\u{a0}a.zip\n"),
+            format!("{DIGEST}\u{2003}a.zip\n"),
+            format!("{DIGEST}\u{b}a.zip\n"),
+            format!("{DIGEST}  a.zip \n{DIGEST}  b.zip\n"),
+            format!("{DIGEST}  a.zip\r"),
+            format!("{DIGEST}  a.zip\u{b}\n"),
+            format!("{DIGEST}  a.zip\u{85}\n"),
+            format!("{DIGEST}  a.zip\u{2028}"),
         ] {
-            let shasums = Shasums::parse(&text).unwrap();
+            let shasums = Shasums::parse(&text).expect(&text);
             assert_eq!(shasums.digest_of("a.zip"), Some(DIGEST.parse().unwrap()));
             assert_eq!(shasums.as_str(), text);
         }
@@ -177,6 +186,10 @@ mod tests {
             (format!("{DIGEST}  a.zip\n\n{DIGEST}  b.zip\n"), 2),
             (format!("{DIGEST}  a.zip\n\n"), 2),
             (format!("{DIGEST}  a.zip\n \t\r\n"), 2),
+            (format!("{DIGEST}  a.zip\r\n\r\n{DIGEST}  b.zip\r\n"), 2),
+            (format!("{DIGEST}  a.zip\n\u{a0}\u{2003}\n"), 2),
+            (format!("{DIGEST}  a.zip\n\u{b}\n"), 2),
+            (format!("{DIGEST}  a.zip\n\u{2028}\n"), 2),
         ] {
             assert_eq!(errors(&text), [ShasumsError::Blank(line)], "{text:?}");
         }
@@ -191,6 +204,9 @@ mod tests {
             "..\\a.zip",
             "C:a.zip",
             "é.zip",
+            "\u{feff}a.zip",
+            "a.zip\u{200b}",
+            "a.zip\0",
         ] {
             let found = errors(&format!("{DIGEST}  {name}\n"));
             assert!(
@@ -207,6 +223,11 @@ mod tests {
             "abc  a.zip",
             DIGEST,
             &format!("{DIGEST}  a b"),
+            &format!("{DIGEST}  a\u{a0}b"),
+            // Clients end a line only at `\n`.
+            &format!("{DIGEST}  a.zip\r{DIGEST}  b.zip"),
+            &format!("{DIGEST}  a.zip\u{2028}{DIGEST}  b.zip"),
+            &format!("{DIGEST}  a.zip{DIGEST}  b.zip"),
         ] {
             let found = errors(&format!("{line}\n"));
             assert!(
