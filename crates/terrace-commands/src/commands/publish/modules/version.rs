@@ -1,5 +1,6 @@
 //! One version of a module of a collection: its package, and the request that publishes it.
 
+use std::fs;
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
@@ -87,7 +88,10 @@ impl VersionPublisher<'_> {
         let choice = &self.arguments.documentation;
         let documentation = match self.is_documented || choice.no_docs {
             true => ReleaseDocumentation::default(),
-            false => documentation_of(&request, &release, choice.require_docs)?,
+            // A published version cannot be corrected.
+            false => documentation_of(&request, &release, choice.require_docs, |error| {
+                self.output.warning(&format!("{label}{error}"));
+            })?,
         };
         let mut status = "dry_run";
         if let Some(client) = self.client {
@@ -130,12 +134,12 @@ impl VersionPublisher<'_> {
         let PackagePlace {
             directory, extent, ..
         } = &place;
-        let top = check_out(objects, &tree.id, directory, extent).map_err(Failure::refused)?;
-        let in_repository = |reason: String| {
-            let top = format!("{}/", top.path().display());
-            reason.replace(&top, "")
-        };
-        let packed = pack(&top.path().join(directory), extent);
+        let written = check_out(objects, &tree.id, directory, extent).map_err(Failure::refused)?;
+        // The place of temporary files may be a link, and reasons have its target.
+        let top = fs::canonicalize(written.path());
+        let top = top.unwrap_or_else(|_| written.path().to_owned());
+        let in_repository = |reason: String| reason.replace(&format!("{}/", top.display()), "");
+        let packed = pack(&top.join(directory), extent);
         let packed = packed.map_err(|failure| match failure {
             Failure::Refused(reasons) => {
                 Failure::Refused(reasons.into_iter().map(in_repository).collect())
