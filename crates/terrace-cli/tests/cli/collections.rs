@@ -114,7 +114,7 @@ fn a_directory_of_repositories_has_one_module_in_each() {
     let around = directory(&[("notes.txt", "")]);
     for (name, tags) in [
         ("terraform-aws-vpc", &["v1.0.0", "v1.1.0"][..]),
-        ("terraform-google-vpc", &["2.0.0"]),
+        ("terraform-google-vpc", &["2.0.0", "nightly"]),
         ("website", &["v3.0.0"]),
     ] {
         let place = around.path().join(name);
@@ -124,6 +124,8 @@ fn a_directory_of_repositories_has_one_module_in_each() {
     }
     let more = [&BY_SYSTEM[..], &["--path", "terraform-{system}-{name}"]].concat();
     let document = dry_run(path(&around), &more).expect(0).json();
+    let ignored = json!(["terraform-google-vpc: nightly"]);
+    assert_eq!(document["ignored_tags"], ignored);
     let expected = ["aws 1.0.0", "aws 1.1.0", "google 2.0.0"];
     let expected = expected.map(|it| format!("acme/vpc/{it} dry_run"));
     assert_eq!(rows(&document), expected.join(", "));
@@ -141,7 +143,7 @@ fn files_without_git_are_published_as_the_version_of_the_command_line() {
 }
 
 #[test]
-fn a_call_out_of_the_repository_is_refused_and_the_other_modules_are_published() {
+fn a_call_out_of_the_repository_and_a_moved_tag_are_refused_and_the_others_are_published() {
     let registry = Registry::start();
     let call = "module \"x\" {\n  source = \"../../../common\"\n}\n";
     let files = [
@@ -163,9 +165,13 @@ fn a_call_out_of_the_repository_is_refused_and_the_other_modules_are_published()
         "exclude them in .terraformignore under a new tag",
     );
     let allowed = [&NAMED[..], &words("--only dns --allow-secrets .env")].concat();
-    let document = publish(&registry, path(&place), &allowed).expect(0).json();
-    let expected = "acme/dns/aws 1.0.0 created, acme/dns/aws 1.1.0 unchanged";
-    assert_eq!(rows(&document), expected);
+    // A published version whose tag was moved.
+    write(place.path(), &[("modules/dns/new.tf", MAIN)]);
+    commit(place.path(), &[], &[]);
+    git(place.path(), &["tag", "--force", "dns/v1.1.0"]);
+    let ended = publish(&registry, path(&place), &allowed).expect(4);
+    let expected = "acme/dns/aws 1.0.0 created, acme/dns/aws 1.1.0 conflict";
+    assert_eq!(rows(&ended.json()), expected);
 }
 
 #[test]
@@ -306,6 +312,18 @@ fn options_choose_modules_and_versions() {
         assert_eq!(rows(&document), expected);
     }
     dry_run(path(&place), &[&NAMED[..], &["--only", "x"]].concat()).fails(3, "--only");
+}
+
+#[test]
+fn an_allowed_file_that_no_client_can_parse_is_a_warning_that_names_the_version() {
+    let files = [
+        ("modules/vpc/main.tf", MAIN),
+        ("modules/vpc/broken.tf", "resource {\n"),
+    ];
+    let place = repository(&files, &["v1.0.0"]);
+    let more = [&NAMED[..], &["--allow-unparsed", "broken.tf"]].concat();
+    let warnings = dry_run(path(&place), &more).expect(0).warnings();
+    assert_has!(warnings, "acme/vpc/aws 1.0.0: broken.tf:");
 }
 
 #[test]

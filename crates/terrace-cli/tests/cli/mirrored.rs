@@ -227,7 +227,10 @@ fn stored_versions_are_listed_with_their_states() {
     let tombstone = json!({ "key": key, "document": document });
     registry.answer("GET", "prefix=statuses", &json!({ "facts": [statuses()] }));
     let hosted = "releases/providers/hosted/acme/hello/1.0.0";
-    let page = json!({ "facts": [{ "key": hosted, "document": "{}" }], "next": hosted });
+    let damaged = format!("releases/providers/{ADDRESS}/2.0.0");
+    let page = json!({
+        "facts": [{ "key": hosted, "document": "{}" }, { "key": damaged, "document": "{}" }], "next": hosted,
+    });
     registry.answer("GET", "prefix=releases", &page);
     let facts = [
         release("1.2.0"),
@@ -235,9 +238,12 @@ fn stored_versions_are_listed_with_their_states() {
         release("1.0.0"),
         tombstone,
     ];
-    let after = "after=releases%2Fproviders%2Fhosted%2Facme";
+    // Those that follow the hosted ones.
+    let after = "after=releases%2Fproviders%2Fhosted0";
     registry.answer("GET", after, &json!({ "facts": facts }));
-    let report = run(&registry, &["mirror", "list"]).expect(0).json();
+    let ended = run(&registry, &["mirror", "list"]).expect(0);
+    let report = ended.json();
+    assert_has!(ended.warnings(), &format!("{damaged}\\\" is skipped"));
     let versions = report["versions"].as_array().unwrap().iter();
     let text = |it: &Value, name: &str| it[name].as_str().unwrap().to_owned();
     let states: Vec<String> = versions

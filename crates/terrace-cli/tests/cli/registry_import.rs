@@ -216,7 +216,8 @@ fn add_lists(origin: &Origin) {
     }
     let module =
         |namespace: &str| json!({ "namespace": namespace, "name": "vpc", "provider": "aws" });
-    let modules = json!({ "modules": [module("acme"), module("..")] });
+    let without_system = json!({ "namespace": "acme", "name": "base" });
+    let modules = json!({ "modules": [module("acme"), module(".."), without_system] });
     for path in ["/modules", "/modules/acme"] {
         origin.set_json(&format!("{path}?limit=100&offset=0"), &modules);
     }
@@ -233,7 +234,7 @@ fn everything_that_the_origin_lists_is_imported_without_names() {
         let expected = ["acme/hello 1.2.3 created", "acme/vpc/aws 1.0.0 created"];
         assert_eq!(statuses(&report), expected, "{names:?}");
         let warnings = report["warnings"].to_string();
-        assert_has!(warnings, "whose address is not valid here");
+        assert_has!(warnings, "whose address is not valid here", "base");
     }
 }
 

@@ -16,7 +16,7 @@ use terrace_archive::SecretFile;
 const PRIVATE_KEY: &str = r#"-----BEGIN [^\n"']{0,60}PRIVATE KEY(?s:.{0,512}?)(?:\s|\\[nr])[0-9A-Za-z+/=]{40,}(?:\s|\\|$)"#;
 
 /// The forms of tokens and passwords. The group is the part that is random.
-const CREDENTIALS: [&str; 17] = [
+const CREDENTIALS: [&str; 13] = [
     // GitHub: personal, of applications, of users and servers, refreshing, and fine-grained. npm.
     r"(?:^|[^0-9A-Za-z])(?:gh[oprsu]_|npm_)([\w-]{36,})",
     r"(?:^|[^0-9A-Za-z])github_pat_([\w-]{60,})",
@@ -37,11 +37,23 @@ const CREDENTIALS: [&str; 17] = [
     r#"(?i:accountkey)["'\\]*[ \t]*[=:][ \t]*["'\\]*([A-Za-z0-9+/=]{80,90})(?:$|[\s"'\\,;}])"#,
     // `.npmrc`
     r#"(?i:_authtoken)["'\\]*[ \t]*[=:][ \t]*["'\\]*([\w.+/=-]{20,})(?:$|[\s"'\\,;}])"#,
-    // The file of Docker and Podman, Google's credentials of a user, and the token in a kubeconfig.
-    r#""auths"(?s:.*?)"auth"\s*:\s*"([A-Za-z0-9+/=]{20,})""#,
-    r#""refresh_token"\s*:\s*"([A-Za-z0-9+/=]{20,})"[^{}]*"authorized_user""#,
-    r#""authorized_user"[^{}]*"refresh_token"\s*:\s*"([A-Za-z0-9+/=]{20,})""#,
-    r"(?m)^kind: Config\s*$(?s:.*?)^\s*token: ([\w.-]{20,})\s*$",
+];
+
+/// The files whose passwords have names that other files have as well: a sign of each, and the form of its passwords, which
+/// may come before.
+const FILES: [[&str; 2]; 3] = [
+    // The file of Docker and Podman.
+    [r#""auths""#, r#""auth"\s*:\s*"([A-Za-z0-9+/=]{20,})""#],
+    // Google's credentials of a user.
+    [
+        r#""authorized_user""#,
+        r#""refresh_token"\s*:\s*"([\w.+/=-]{20,})""#,
+    ],
+    // A kubeconfig.
+    [
+        r"(?m)^[ \t]*kind: Config\s*$",
+        r"(?m)^[ \t]*token: ([\w.-]{20,})\s*$",
+    ],
 ];
 
 /// The number of different characters that no placeholder such as `xxxx…` has.
@@ -66,6 +78,8 @@ const TEXT_BYTES: usize = 8192;
 
 static KEY: LazyLock<Vec<Regex>> = LazyLock::new(|| compiled(&[PRIVATE_KEY]));
 static FORMS: LazyLock<Vec<Regex>> = LazyLock::new(|| compiled(&CREDENTIALS));
+static FORMS_OF_FILES: LazyLock<Vec<Vec<Regex>>> =
+    LazyLock::new(|| FILES.iter().map(|forms| compiled(forms)).collect());
 
 /// Compiles forms of this program, which match bytes.
 fn compiled(forms: &[&str]) -> Vec<Regex> {
@@ -99,7 +113,13 @@ pub(super) fn secret_in(contents: &[u8]) -> Option<SecretFile> {
 
 /// Returns whether a text has a token or password.
 fn has_credentials(text: &[u8]) -> bool {
-    let values = FORMS.iter().flat_map(|form| form.captures_iter(text));
+    let of_file = |forms: &'static Vec<Regex>| match forms.as_slice() {
+        [sign, form] if sign.is_match(text) => Some(form),
+        _ => None,
+    };
+    let of_files = FORMS_OF_FILES.iter().filter_map(of_file);
+    let forms = FORMS.iter().chain(of_files);
+    let values = forms.flat_map(|form| form.captures_iter(text));
     let mut values = values.filter_map(|found| text.get(found.get_group(1)?.range()));
     values.any(is_random)
 }
@@ -172,6 +192,31 @@ mod tests {
     }
 
     #[test]
+    fn every_form_compiles() {
+        assert_eq!(KEY.len(), 1);
+        assert_eq!(FORMS.len(), CREDENTIALS.len());
+        assert_eq!(FORMS_OF_FILES.len(), FILES.len());
+        assert!(FORMS_OF_FILES.iter().all(|forms| forms.len() == 2));
+    }
+
+    #[test]
+    fn tokens_are_found_by_the_prefixes_of_their_services() {
+        for (prefix, length) in [
+            ("github_pat_", 60),
+            ("pypi-AgEIcHlwaS5vcmc", 40),
+            ("xoxb-", 40),
+            ("dop_v1_", 64),
+            ("sk_live_", 24),
+            ("hvs.", 90),
+        ] {
+            let random = RANDOM.repeat(2);
+            let token = |length| format!("token = {prefix}{}\n", random.get(..length).unwrap());
+            check(&token(length), true);
+            check(&token(length - 1), false);
+        }
+    }
+
+    #[test]
     fn tokens_and_passwords_are_found_in_the_forms_of_their_programs() {
         let of = |length: usize| RANDOM.get(..length).unwrap();
         let key = of(40);
@@ -188,10 +233,14 @@ mod tests {
                 of(9)
             ),
             format!(
+                "users:\n- user:\n    token: {}\n- user:\n    token: {key}\nkind: Config\n",
+                "x".repeat(20)
+            ),
+            format!(
                 "{{\"auths\": {{\"ghcr.io\": {{\"auth\": \"{}==\"}}}}}}",
                 of(30)
             ),
-            format!("{{\"type\": \"authorized_user\", \"refresh_token\": \"1//{key}\"}}"),
+            format!("{{\"type\": \"authorized_user\", \"refresh_token\": \"1//0g-_{key}\"}}"),
             format!(
                 "AccountName=a;AccountKey={}{}==;EndpointSuffix=x",
                 of(46),

@@ -223,6 +223,26 @@ fn an_archive_is_erased_by_its_digest() {
     }
 }
 
+#[test]
+fn a_manifest_that_cannot_be_read_only_keeps_what_its_repository_has() {
+    let damaged = json!({ "key": manifest_of("team/app", "x")["key"], "document": "{}" });
+    let held = Held {
+        releases: &[release("1.0.0", "1")],
+        links: &[link("team/app", &layer("2"))],
+        manifests: &[damaged],
+        ..Held::default()
+    };
+    let (ended, count) = erase(held, &[ERASED, "--yes"]);
+    assert_eq!(ended.expect(0).json()["erased"], json!([archive("1")]));
+    assert_eq!(count, 1);
+    let links = &[link("team/app", &layer("1"))];
+    let kept = report(Held { links, ..held }, &[ERASED, "--yes"]);
+    let users = json!(["the repository team/app"]);
+    assert_eq!(kept["kept"][archive("1")], users);
+    let (ended, _) = erase(held, &["--blob", &layer("2"), "--yes"]);
+    ended.fails(3, "oci/manifests/team/app");
+}
+
 fn digest_of(text: &str) -> String {
     format!("sha256:{}", Sha256::of(text.as_bytes()))
 }

@@ -53,12 +53,16 @@ fn a_missing_release_that_the_audit_log_records_is_reported() {
 
 #[test]
 fn archives_without_any_document_fail_verification() {
-    let registry = Registry::start();
-    answers_archives(&registry, &old_archives());
-    answers_newest(&registry, 0);
-    answers_facts(&registry, &[], &[]);
-    answers_archives(&registry, &old_archives());
-    verify(&registry, &[]).fails(3, "but no documents");
+    let mark = r#"{"state":"erased","since":2,"reason":"a leaked key"}"#;
+    let tombstone = json!({ "key": format!("garbage/{}.zip", "1".repeat(64)), "document": mark });
+    for facts in [&[][..], &[tombstone]] {
+        let registry = Registry::start();
+        answers_archives(&registry, &old_archives());
+        answers_newest(&registry, 0);
+        answers_facts(&registry, &[], facts);
+        answers_archives(&registry, &old_archives());
+        verify(&registry, &[]).fails(3, "but no documents");
+    }
 }
 
 #[test]

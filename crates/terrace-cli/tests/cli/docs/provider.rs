@@ -37,17 +37,34 @@ fn titles(registry: &Registry) -> String {
 
 #[test]
 fn the_docs_directory_beside_dist_is_published() {
+    for (page, widget) in [
+        ("docs/index.md", "docs/resources/widget.md"),
+        (
+            "website/docs/index.html.markdown",
+            "website/docs/r/widget.html.markdown",
+        ),
+    ] {
+        let registry = Registry::start();
+        let dist = Dist::new();
+        write(dist.outside(), &[(page, PAGE), (widget, PAGE)]);
+        let report = publish(&registry, &dist, &[]).expect(0).json();
+        assert_eq!(report["documentation"]["pages"], 2);
+        assert_eq!(report["documentation"]["status"], "created");
+        let expected = "overview/index: A widget, resources/widget: A widget";
+        assert_eq!(titles(&registry), expected);
+        let first = format!("PUT {RELEASE}/documentation?unpublished=true");
+        assert_eq!(registry.all_requests()[0], first);
+    }
+}
+
+#[test]
+fn a_provider_is_published_without_documentation_on_request() {
     let registry = Registry::start();
     let dist = Dist::new();
-    let files = [("docs/index.md", PAGE), ("docs/resources/widget.md", PAGE)];
-    write(dist.outside(), &files);
-    let report = publish(&registry, &dist, &[]).expect(0).json();
-    assert_eq!(report["documentation"]["pages"], 2);
-    assert_eq!(report["documentation"]["status"], "created");
-    let expected = "overview/index: A widget, resources/widget: A widget";
-    assert_eq!(titles(&registry), expected);
-    let first = format!("PUT {RELEASE}/documentation?unpublished=true");
-    assert_eq!(registry.all_requests()[0], first);
+    write(dist.outside(), &[("docs/index.md", PAGE)]);
+    publish(&registry, &dist, &["--no-docs"]).expect(0);
+    let requests = registry.all_requests();
+    assert_lacks!(requests.join(" "), "documentation");
 }
 
 #[test]

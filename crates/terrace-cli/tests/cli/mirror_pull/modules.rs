@@ -440,6 +440,7 @@ fn a_module_of_either_public_registry_is_stored_by_one_name() {
         assert_eq!(version["address"], "registry.opentofu.org/acme/base/null");
         assert_eq!(version["status"], status, "{place}");
         assert_has!(ended.warnings(), "clients find by both names");
+        assert_lacks!(ended.warnings(), "use --origin");
     }
     let (url, token) = (registry.url(), crate::support::TOKEN);
     let mut block = crate::support::terrace(&["mirror", "block", "registry.terraform.io"]);

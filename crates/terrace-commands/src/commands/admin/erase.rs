@@ -187,7 +187,7 @@ fn carry_out(
         if plan.contents.is_empty() {
             return Ok(answers);
         }
-        let pushed = PushedContent::read(client, output)?;
+        let (pushed, _) = PushedContent::read_most(client, output)?;
         let left = plan.contents.keys();
         let left = left.map(|digest| (*digest, pushed.repositories(*digest)));
         contents = left.filter(|(_, it)| !it.is_empty()).collect();

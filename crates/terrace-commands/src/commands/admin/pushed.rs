@@ -76,11 +76,26 @@ pub(crate) struct PushedContent {
     manifests: BTreeMap<(String, Digest), BTreeSet<Digest>>,
     /// The manifests of tags, by repository and tag.
     tags: BTreeMap<(String, String), TagDocument>,
+    /// The repositories with a manifest that cannot be read.
+    damaged: Repositories,
 }
 
 impl PushedContent {
     /// Reads everything.
+    ///
+    /// # Errors
+    /// A manifest or a tag cannot be read: a manifest may refer to any content.
     pub(crate) fn read(client: &Client<'_>, output: &Output) -> Result<Self, Failure> {
+        let (content, damaged) = Self::read_most(client, output)?;
+        not_understood(damaged).map(|()| content)
+    }
+
+    /// Reads everything that can be read, and returns the keys of the rest. A repository with a manifest that cannot be read
+    /// uses everything that it has.
+    pub(crate) fn read_most(
+        client: &Client<'_>,
+        output: &Output,
+    ) -> Result<(Self, Vec<String>), Failure> {
         let mut content = Self::default();
         let mut damaged = Vec::new();
         for prefix in [LINKS, MANIFESTS, TAGS] {
@@ -89,8 +104,7 @@ impl PushedContent {
                 Ok(())
             })?;
         }
-        // A manifest that cannot be read may refer to any content.
-        not_understood(damaged).map(|()| content)
+        Ok((content, damaged))
     }
 
     /// Adds a document; `None` if it cannot be read.
@@ -101,7 +115,10 @@ impl PushedContent {
                 repositories.insert(repository.to_string());
             }
             FactKey::Pushed(PushedFact::Manifest(repository, digest)) => {
-                let manifest = PushedManifest::parse(fact.document.as_bytes()).ok()?;
+                let Ok(manifest) = PushedManifest::parse(fact.document.as_bytes()) else {
+                    self.damaged.insert(repository.to_string());
+                    return None;
+                };
                 let named = manifest.references().iter().map(|it| match it {
                     ContentReference::Blob(digest) | ContentReference::Manifest(digest) => *digest,
                 });
@@ -161,11 +178,13 @@ impl PushedContent {
         homes.cloned().collect()
     }
 
-    /// Returns whether a repository has a manifest with this digest, or one that refers to it.
+    /// Returns whether a repository has a manifest with this digest, or one that refers to it or may do so.
     pub(crate) fn uses(&self, repository: &str, digest: Digest) -> bool {
-        self.manifests.iter().any(|((name, manifest), named)| {
+        let mut manifests = self.manifests.iter();
+        let is_used = manifests.any(|((name, manifest), named)| {
             name == repository && (*manifest == digest || named.contains(&digest))
-        })
+        });
+        is_used || self.damaged.contains(repository)
     }
 
     /// Returns the manifests that refer to a digest, except for these, as `REPOSITORY@DIGEST`.

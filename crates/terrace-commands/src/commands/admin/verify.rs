@@ -5,6 +5,7 @@ use std::path::Path;
 use serde_json::json;
 use terrace_core::api::admin::{FailoverAnswer, StoredArchive, VerifyAnswer, VerifyBody};
 use terrace_core::api::endpoint::{FAILOVER, VERIFY};
+use terrace_core::storage::key::GARBAGE;
 
 use super::loss::{
     AcceptedLoss, Older, comparing, has_old_archives, lost_documents, lost_releases,
@@ -37,7 +38,9 @@ pub(crate) fn verify(
     // The log may grow in the meantime, and never shrinks.
     let newest = client.audit(u64::MAX, 0)?.newest;
     let references = References::read(&client, output, comparing(&mut older), |_| Ok(()))?;
-    let documents = references.there.len();
+    // A tombstone describes no archive that is stored.
+    let documents = references.there.iter();
+    let documents = documents.filter(|key| !key.starts_with(GARBAGE)).count();
     output.progress(&format!("read {}", plural(documents, "document")));
     let (stored, _) = all_archives(&client, output)?;
     let mut wrong = references.wrong.clone();

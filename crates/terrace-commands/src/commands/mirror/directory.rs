@@ -251,6 +251,14 @@ impl Reader<'_> {
             match parse_zip_name(&name, provider_type) {
                 Some((version, platform)) => {
                     let version = listed_version(address, &version, &mut found);
+                    let mut packages = version.packages.iter();
+                    if let Some(known) = packages.find(|it| it.platform == platform) {
+                        let known = known.path.display();
+                        let reason =
+                            format!("is another zip for {platform} than {known}, which is listed");
+                        self.skip(&path, reason);
+                        continue;
+                    }
                     match self.check_file(&path) {
                         Ok(()) => version.packages.push(ListedPackage {
                             platform,

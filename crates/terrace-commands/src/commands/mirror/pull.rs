@@ -236,16 +236,23 @@ pub(crate) fn sync(
 }
 
 /// Makes modules of one public registry those of the other, because one stored copy serves both names, and tells of it.
-fn join_public(found: &mut Selections, output: &Output) {
+fn join_public(found: &mut Selections, arguments: &MirrorArguments, output: &Output) {
     let [stored, other] = PUBLIC_HOSTS;
     let is_other = |it: &ModuleSelection| {
         let hostname = it.address.hostname.as_ref();
         hostname.is_some_and(|it| it.as_str() == other)
     };
     if found.modules.iter().any(is_other) {
+        // Either origin is that of the one copy.
+        let has_origin = arguments.origins.iter().any(|it| it.hostname.is_public());
+        let advice = match has_origin {
+            true => String::new(),
+            false => {
+                format!(": to fetch them from {other}, use --origin {stored}=https://{other}")
+            }
+        };
         output.warning(&format!(
-            "modules of {other} are mirrored as those of {stored}, which clients find by both names: to fetch them from {other}, use \
-             --origin {stored}=https://{other}"
+            "modules of {other} are mirrored as those of {stored}, which clients find by both names{advice}"
         ));
     }
     for module in &mut found.modules {
@@ -264,7 +271,7 @@ fn run(
         true => connect_if_given(registry, output)?,
         false => Some(connect(registry, output)?),
     };
-    join_public(&mut found, output);
+    join_public(&mut found, arguments, output);
     let is_one = !named.is_empty();
     let url = client.as_ref().map(|client| client.url().to_owned());
     let kind = Kind::MirroredProvider.as_str();

@@ -20,11 +20,14 @@ use terrace_core::storage::release::Release;
 use super::mirrored;
 use super::subject::BlockSubject;
 use crate::args::{PackageSpec, RegistryArguments};
-use crate::commands::admin::stored::each_fact;
+use crate::commands::admin::stored::each_page;
 use crate::commands::connection::connect;
 use crate::error::Failure;
 use crate::output::{Column, Output, Screen, Table, bytes, plural, shown};
 use crate::registry::client::Client;
+
+/// The part of a key of a hosted provider after the kind of document.
+const HOSTED: &str = "/providers/hosted/";
 
 #[derive(Debug, Args)]
 pub(crate) struct MirrorListArguments {
@@ -88,22 +91,14 @@ pub(super) fn list(
     let statuses = statuses(&client, part, output)?;
     let parts = blocked_parts(&client, output)?;
     let mut lines = Vec::new();
-    each_mirrored(
-        &client,
-        "releases",
-        part,
-        output,
-        |key, package, document| {
-            let release = Release::from_document(document.as_bytes());
-            let release =
-                release.map_err(|error| Failure::Unexpected(format!("{key}: {error}")))?;
-            let of_part = parts.iter().find(|it| it.block.providers.owns(package));
-            let address = package.address();
-            let statuses = statuses.get(&address);
-            lines.push(Line::of(address, &release, statuses, of_part));
-            Ok(())
-        },
-    )?;
+    each_mirrored(&client, "releases", part, output, |package, document| {
+        let release = Release::from_document(document.as_bytes()).ok()?;
+        let of_part = parts.iter().find(|it| it.block.providers.owns(package));
+        let address = package.address();
+        let statuses = statuses.get(&address);
+        lines.push(Line::of(address, &release, statuses, of_part));
+        Some(())
+    })?;
     lines.sort_by(|one, other| (&one.address, &one.version).cmp(&(&other.address, &other.version)));
     let mut table = Table::new([
         Column::whole("PACKAGE"),
@@ -245,24 +240,22 @@ pub(super) fn blocked_parts(
     output: &Output,
 ) -> Result<Vec<BlockedPart>, Failure> {
     let mut parts = Vec::new();
-    each_fact(client, RULES, output, |FactBody { key, document }| {
-        let Some(FactKey::Rule(id)) = FactKey::parse(&key) else {
-            return Ok(());
+    each_document(client, RULES, output, |key, document| {
+        let FactKey::Rule(id) = key else {
+            return Some(());
         };
-        let rule: RuleDocument = serde_json::from_str(&document)
-            .map_err(|error| Failure::Unexpected(format!("{key}: {error}")))?;
+        let rule: RuleDocument = serde_json::from_str(document).ok()?;
         if rule.kind != RuleKind::Block || !rule.is_active() {
-            return Ok(());
+            return Some(());
         }
-        let parsed = rule.parse();
-        let parsed = parsed.map_err(|error| Failure::Unexpected(format!("{key}: {error}")))?;
+        let parsed = rule.parse().ok()?;
         parts.extend(parsed.block().map(|block| BlockedPart {
-            id,
+            id: *id,
             block: block.clone(),
             created: rule.created,
             by: rule.by.clone(),
         }));
-        Ok(())
+        Some(())
     })?;
     parts.sort_by_key(|part| part.created);
     Ok(parts)
@@ -276,9 +269,9 @@ pub(super) fn stored_packages(
 ) -> Result<BTreeSet<String>, Failure> {
     let mut packages = BTreeSet::new();
     let part = BlockSubject::Part(part.clone());
-    each_mirrored(client, "releases", Some(&part), output, |_, package, _| {
+    each_mirrored(client, "releases", Some(&part), output, |package, _| {
         packages.insert(package.address());
-        Ok(())
+        Some(())
     })?;
     Ok(packages)
 }
@@ -300,28 +293,21 @@ fn statuses(
     output: &Output,
 ) -> Result<BTreeMap<String, StatusDocument>, Failure> {
     let mut all = BTreeMap::new();
-    each_mirrored(
-        client,
-        "statuses",
-        part,
-        output,
-        |key, package, document| {
-            let statuses: StatusDocument = serde_json::from_str(document)
-                .map_err(|error| Failure::Unexpected(format!("{key}: {error}")))?;
-            all.insert(package.address(), statuses);
-            Ok(())
-        },
-    )?;
+    each_mirrored(client, "statuses", part, output, |package, document| {
+        let statuses: StatusDocument = serde_json::from_str(document).ok()?;
+        all.insert(package.address(), statuses);
+        Some(())
+    })?;
     Ok(all)
 }
 
-/// Passes each document about a mirrored package of a part to `take`.
+/// Passes each document about a mirrored package of a part to `take`, which returns `None` if it cannot read it.
 fn each_mirrored(
     client: &Client<'_>,
     kind: &str,
     part: Option<&BlockSubject>,
     output: &Output,
-    mut take: impl FnMut(&FactKey, &Package, &str) -> Result<(), Failure>,
+    mut take: impl FnMut(&Package, &str) -> Option<()>,
 ) -> Result<(), Failure> {
     let prefixes = match part {
         None => vec![format!("{kind}/providers/"), format!("{kind}/modules/")],
@@ -344,19 +330,47 @@ fn each_mirrored(
         Some(BlockSubject::Package(spec)) => spec.package == *package,
     };
     for prefix in prefixes {
-        each_fact(
-            client,
-            &prefix,
-            output,
-            |FactBody { key, document }| match FactKey::parse(&key) {
-                Some(
-                    ref key @ (FactKey::Release(ref package, _) | FactKey::Status(ref package)),
-                ) if is_wanted(package) => take(key, package, &document),
-                _ => Ok(()),
-            },
-        )?;
+        each_document(client, &prefix, output, |key, document| match key {
+            FactKey::Release(package, _) | FactKey::Status(package) if is_wanted(package) => {
+                take(package, document)
+            }
+            _ => Some(()),
+        })?;
     }
     Ok(())
+}
+
+/// Passes each document below a prefix to `take`, which returns `None` if it cannot read it: such documents are skipped with
+/// a warning. Those about hosted providers are not requested.
+fn each_document(
+    client: &Client<'_>,
+    prefix: &str,
+    output: &Output,
+    mut take: impl FnMut(&FactKey, &str) -> Option<()>,
+) -> Result<(), Failure> {
+    each_page(|after| {
+        let page = client.facts(prefix, after)?;
+        let mut skipped = page.unreadable;
+        skipped.extend(page.unknown);
+        for FactBody { key, document } in page.facts {
+            let taken = FactKey::parse(&key).and_then(|parsed| take(&parsed, &document));
+            if taken.is_none() {
+                skipped.push(key);
+            }
+        }
+        for key in skipped {
+            output.warning(&format!("{key:?} is skipped: it is not readable"));
+        }
+        let kind = |next: &str| match next.split_once(HOSTED) {
+            Some((kind, _)) if !kind.contains('/') => Some(kind.to_owned()),
+            _ => None,
+        };
+        Ok(page.next.map(|next| match kind(&next) {
+            // In ASCII, `0` follows the slash.
+            Some(kind) => format!("{kind}{}0", HOSTED.trim_end_matches('/')),
+            None => next,
+        }))
+    })
 }
 
 fn print(

@@ -6,6 +6,7 @@ use clap::Args;
 use serde_json::json;
 use terrace_archive::{ArchiveFormat, zip_contents_warning};
 use terrace_core::api::admin::{ModuleArchiveBody, ModuleBody};
+use terrace_core::documentation::Contents;
 use terrace_core::model::address::ModuleAddress;
 use terrace_core::model::package::Package;
 use terrace_core::model::subdir::Subdir;
@@ -105,14 +106,20 @@ fn published_files(
     module_files(archive, format, subdir).map_err(Failure::refused)
 }
 
-/// Returns the documentation in the files of a module that is published as one of many.
+/// Returns the documentation in the files of a module that is published as one of many. Passes the errors of files that clients
+/// cannot read either to `note`; other remarks about documentation are left to `terrace docs check`.
 pub(super) fn documentation_of(
     request: &PublishRequest,
     release: &Release<'_>,
     is_required: bool,
+    note: impl Fn(&str),
 ) -> Result<ReleaseDocumentation, Failure> {
     let files = published_files(request, release.subdir)?;
-    let extracted = Extracted::of(of_module(&files), &files);
+    let draft = of_module(&files);
+    if let Contents::Module(details) = &draft.contents {
+        details.root.errors.iter().for_each(|error| note(error));
+    }
+    let extracted = Extracted::of(draft, &files);
     let package = Package::Module(release.address.clone());
     let subject = (package, release.version.clone());
     ReleaseDocumentation::of(Ok(extracted), is_required, subject, |_| {})
@@ -146,7 +153,7 @@ pub(crate) fn publish_quietly(
     output: &Output,
 ) -> Result<Receipt, Failure> {
     let release = Release::of(address, version, subdir);
-    documentation_of(request, &release, false)?.publish_quietly(request, client, output)
+    documentation_of(request, &release, false, |_| {})?.publish_quietly(request, client, output)
 }
 
 /// Returns a module that passes the core's checks, holds no secrets, and does not leave its package.

@@ -16,7 +16,7 @@ use terrace_core::model::version::Version;
 
 use self::plan::{PlannedModule, plan};
 use self::report::{untried, version_of};
-use self::version::VersionPublisher;
+use self::version::{OpenedObjects, VersionPublisher};
 use crate::commands::circuit_breaker::CircuitBreaker;
 use crate::commands::connection::{Session, registry_url};
 use crate::commands::publish::RepositoryArguments;
@@ -141,6 +141,7 @@ impl Run<'_> {
     /// Publishes the versions of a module.
     fn module(&self, module: &PlannedModule) -> Vec<VersionReport> {
         let documented = self.documented(&module.address);
+        let mut objects = OpenedObjects::default();
         let publish = |version| {
             let (address, number) = (module.address.to_string(), version_of(version));
             let is_documented = number.as_ref().is_some_and(|it| documented.contains(it));
@@ -156,7 +157,7 @@ impl Run<'_> {
                 client: self.client,
                 output: self.output,
             };
-            report.outcome = Outcome::of(publisher.publish(&mut report.details));
+            report.outcome = Outcome::of(publisher.publish(&mut objects, &mut report.details));
             self.breaker().record(&report.outcome);
             report.announce(self.output);
             report

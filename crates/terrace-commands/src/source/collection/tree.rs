@@ -72,6 +72,15 @@ impl<'o> CommitTree<'o> {
 }
 
 impl Tree for CommitTree<'_> {
+    /// Copies no names: a repository has thousands of tags, each with hundreds of directories.
+    fn has_configuration(&self, directory: &str) -> Result<bool, String> {
+        let entries = self.entries(directory)?;
+        let is_file =
+            |entry: &&Entry| !matches!(entry.kind, EntryKind::Directory | EntryKind::Submodule);
+        let mut files = entries.iter().filter(is_file);
+        Ok(files.any(|entry| is_configuration(&entry.name)))
+    }
+
     fn names(&self, directory: &str) -> Result<Vec<(String, bool)>, String> {
         let tree = self.entries(directory)?;
         let names = tree

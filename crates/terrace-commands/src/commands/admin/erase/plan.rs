@@ -81,8 +81,16 @@ struct Known {
 }
 
 impl Known {
-    fn read(client: &Client<'_>, users: Users, output: &Output) -> Result<Self, Failure> {
-        let pushed = PushedContent::read(client, output)?;
+    fn read(
+        client: &Client<'_>,
+        users: Users,
+        is_pushed: bool,
+        output: &Output,
+    ) -> Result<Self, Failure> {
+        let (pushed, damaged) = PushedContent::read_most(client, output)?;
+        if is_pushed {
+            not_understood(damaged)?;
+        }
         let (stored, _) = all_archives(client, output)?;
         let tombstones = tombstones(client, output)?;
         let erased_at = tombstones.iter();
@@ -141,9 +149,9 @@ impl Plan {
     ) -> Result<Self, Failure> {
         let mut plan = Self::default();
         let users = plan.read_releases(client, subject, output)?;
-        let known = Known::read(client, users, output)?;
-        let (mut targets, homes) = plan.targets(client, subject, &known)?;
         let is_pushed = matches!(subject, Subject::Manifests(_) | Subject::Blobs(_));
+        let known = Known::read(client, users, is_pushed, output)?;
+        let (mut targets, homes) = plan.targets(client, subject, &known)?;
         let names = |digest: Digest| -> Vec<String> {
             match is_pushed {
                 true => vec![digest.to_string()],

@@ -66,11 +66,16 @@ impl Item {
     /// Returns the package; `None` if its address is not valid here.
     fn package(&self, kind: Kind) -> Option<Package> {
         let Self {
-            namespace, name, ..
+            namespace,
+            name,
+            provider,
         } = self;
-        let text = match &self.provider {
-            Some(system) if kind == MODULES => format!("{namespace}/{name}/{system}"),
-            _ => format!("{namespace}/{name}"),
+        let text = match kind == MODULES {
+            true => {
+                let system = provider.as_deref().unwrap_or_default();
+                format!("{namespace}/{name}/{system}")
+            }
+            false => format!("{namespace}/{name}"),
         };
         hosted(&text)
     }

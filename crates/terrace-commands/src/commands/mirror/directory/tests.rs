@@ -101,6 +101,18 @@ fn zips_that_no_json_lists_are_accepted_in_order() {
 }
 
 #[test]
+fn a_second_zip_for_a_listed_platform_is_skipped() {
+    let directory = mirror(&archive("widget.zip", "[]"));
+    fs::write(directory.path().join(ACME).join("widget.zip"), "zip").unwrap();
+    let found = read(&directory);
+    assert_eq!(found.versions[0].reasons, [""; 0]);
+    assert_eq!(found.versions[0].packages.len(), 1);
+    let skipped = skipped(&found, directory.path());
+    assert_eq!(skipped[0].0, ZIP);
+    assert!(skipped[0].1.contains("widget.zip"), "{skipped:?}");
+}
+
+#[test]
 fn foreign_files_are_skipped_at_every_level() {
     let directory = mirror(&archive(name(), "[]"));
     let files = [

@@ -10,6 +10,8 @@ use terrace_metadata::native_as_json;
 
 use super::selection::{ProviderSelection, Selections, VersionSelection};
 
+const SHAPE: &str = "terraform and required_providers must be objects, or arrays of objects";
+
 #[derive(Deserialize)]
 struct Configuration {
     #[serde(default)]
@@ -70,10 +72,10 @@ pub(crate) fn read(
             true => serde_json::from_str(text).map_err(|error| error.to_string()),
             false => native(text),
         };
-        let root: Configuration = root
-            .and_then(|root| serde_json::from_value(root).map_err(|error| error.to_string()))
-            .map_err(about)?;
-        let terraform = root.terraform.into_vec().into_iter();
+        let root: Blocks<Configuration> =
+            serde_json::from_value(root.map_err(about)?).map_err(|_| about(SHAPE.to_owned()))?;
+        let root = root.into_vec().into_iter();
+        let terraform = root.flat_map(|it| it.terraform.into_vec());
         let required = terraform.flat_map(|it| it.required_providers.into_vec());
         for (local_name, value) in required.flatten().filter(|(name, _)| name != "//") {
             let about = |reason: String| about(format!("{local_name}: {reason}"));
@@ -174,7 +176,12 @@ mod tests {
                 }
             }]
         }"#;
-        for (name, text) in [("main.tf", native), ("main.tf.json", json)] {
+        let array = format!("[{json}]");
+        for (name, text) in [
+            ("main.tf", native),
+            ("main.tf.json", json),
+            ("main.tf.json", &array),
+        ] {
             let found = read_one(name, text).unwrap();
             assert_eq!(
                 texts(&found),
@@ -221,7 +228,7 @@ mod tests {
             (tf, native("a = { source = \"../b\" }"), "namespace"),
             (tf_json, "{".to_owned(), "main.tf.json"),
             (tf_json, "1".to_owned(), "main.tf.json"),
-            (tf_json, "{\"terraform\": 1}".to_owned(), "main.tf.json"),
+            (tf_json, "{\"terraform\": 1}".to_owned(), SHAPE),
             (tf_json, json("\"a\": 1"), "source"),
             (tf_json, json("\"a\": {\"source\": 1}"), "a: write it as"),
         ] {

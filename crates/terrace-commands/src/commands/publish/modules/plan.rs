@@ -158,10 +158,14 @@ impl Found<'_> {
                 captures,
             };
             let tags = repository.tags().map_err(Failure::Local)?;
+            let known = self.ignored_tags.len();
             self.tagged(repository, &tags, |tree| {
                 let is_module = tree.has_configuration("")?;
                 Ok(is_module.then(|| module.clone()).into_iter().collect())
             })?;
+            for tag in self.ignored_tags.iter_mut().skip(known) {
+                *tag = format!("{name}: {tag}");
+            }
         }
         Ok(())
     }

@@ -1,5 +1,8 @@
 //! One version of a module of a collection: its package, and the request that publishes it.
 
+use std::fs;
+use std::path::PathBuf;
+
 use serde_json::{Value, json};
 use terrace_archive::ArchiveFormat;
 use terrace_core::model::address::ModuleAddress;
@@ -18,8 +21,26 @@ use crate::output::Output;
 use crate::registry::client::Client;
 use crate::source::collection::reach::{self, PackagePlace};
 use crate::source::collection::tree::{CommitTree, DiskTree, Tree};
-use crate::source::git::check_out;
+use crate::source::git::{Objects, Repository, check_out};
 use crate::source::repository::ReleaseSource;
+
+/// The objects of the repository of the last version. Each module has its own, because modules are published at the same time.
+#[derive(Default)]
+pub(super) struct OpenedObjects(Option<(PathBuf, Objects)>);
+
+impl OpenedObjects {
+    fn of(&mut self, repository: &Repository) -> Result<&Objects, Failure> {
+        let directory = &repository.directory;
+        let opened = match self.0.take().filter(|(of, _)| of == directory) {
+            Some(opened) => opened,
+            None => {
+                let objects = repository.objects().map_err(Failure::Local)?;
+                (directory.clone(), objects)
+            }
+        };
+        Ok(&self.0.insert(opened).1)
+    }
+}
 
 /// Publishes one version.
 pub(super) struct VersionPublisher<'a> {
@@ -35,8 +56,12 @@ pub(super) struct VersionPublisher<'a> {
 
 impl VersionPublisher<'_> {
     /// Packs and publishes the version.
-    pub(super) fn publish(&self, details: &mut Value) -> Result<Done, Failure> {
-        let (place, packed) = self.pack(details)?;
+    pub(super) fn publish(
+        &self,
+        opened: &mut OpenedObjects,
+        details: &mut Value,
+    ) -> Result<Done, Failure> {
+        let (place, packed) = self.pack(opened, details)?;
         let archive = json!({
             "sha256": packed.archive.sha256.to_string(),
             "size": packed.archive.size,
@@ -63,7 +88,10 @@ impl VersionPublisher<'_> {
         let choice = &self.arguments.documentation;
         let documentation = match self.is_documented || choice.no_docs {
             true => ReleaseDocumentation::default(),
-            false => documentation_of(&request, &release, choice.require_docs)?,
+            // A published version cannot be corrected.
+            false => documentation_of(&request, &release, choice.require_docs, |error| {
+                self.output.warning(&format!("{label}{error}"));
+            })?,
         };
         let mut status = "dry_run";
         if let Some(client) = self.client {
@@ -82,7 +110,11 @@ impl VersionPublisher<'_> {
     }
 
     /// Packs the files of the tag, or of the working tree.
-    fn pack(&self, details: &mut Value) -> Result<(PackagePlace, Packed), Failure> {
+    fn pack(
+        &self,
+        opened: &mut OpenedObjects,
+        details: &mut Value,
+    ) -> Result<(PackagePlace, Packed), Failure> {
         let PlannedVersion { origin, tag, .. } = self.version;
         let mut place = |tree: &dyn Tree| {
             let place = reach::package(tree, &self.version.module.directory);
@@ -96,18 +128,18 @@ impl VersionPublisher<'_> {
             let packed = pack(&top.join(&place.directory), &place.extent)?;
             return Ok((place, packed));
         };
-        let objects = repository.objects().map_err(Failure::Local)?;
-        let tree = CommitTree::at(&objects, &tag.commit).map_err(Failure::refused)?;
+        let objects = opened.of(repository)?;
+        let tree = CommitTree::at(objects, &tag.commit).map_err(Failure::refused)?;
         let place = place(&tree)?;
         let PackagePlace {
             directory, extent, ..
         } = &place;
-        let top = check_out(&objects, &tree.id, directory, extent).map_err(Failure::refused)?;
-        let in_repository = |reason: String| {
-            let top = format!("{}/", top.path().display());
-            reason.replace(&top, "")
-        };
-        let packed = pack(&top.path().join(directory), extent);
+        let written = check_out(objects, &tree.id, directory, extent).map_err(Failure::refused)?;
+        // The place of temporary files may be a link, and reasons have its target.
+        let top = fs::canonicalize(written.path());
+        let top = top.unwrap_or_else(|_| written.path().to_owned());
+        let in_repository = |reason: String| reason.replace(&format!("{}/", top.display()), "");
+        let packed = pack(&top.join(directory), extent);
         let packed = packed.map_err(|failure| match failure {
             Failure::Refused(reasons) => {
                 Failure::Refused(reasons.into_iter().map(in_repository).collect())
