@@ -75,7 +75,7 @@ pub(crate) enum AdminCommand {
         /// Do not hash the stored bytes; the scope backup then suffices
         #[arg(long)]
         quick: bool,
-        /// Also compare the registry with a copy that `terrace admin export` wrote
+        /// Also compare the registry with the list of a copy that `terrace admin export` wrote; `sha256sum -c SHA256SUMS` checks its files
         #[arg(long, value_name = "DIR")]
         copy: Option<PathBuf>,
         #[command(flatten)]

@@ -89,8 +89,7 @@ pub(crate) fn run(arguments: &CompareArguments, session: Session<'_>) -> Result<
     let client = session.connect_reader()?;
     let versions = &arguments.versions;
     let PackageSpec { package, .. } = &arguments.address.at(&client.host())?;
-    let comparison =
-        compare(&client, package, versions).map_err(|failure| with_hint(failure, package))?;
+    let comparison = compare(&client, package, versions)?;
     let (old, new) = (versions.old.clone(), versions.new.clone());
     let page = PageRoute::Comparison(package.clone(), old, new);
     let mut compared = Compared {
@@ -126,7 +125,10 @@ fn compare(
     versions: &Versions,
 ) -> Result<Comparison, Failure> {
     let version = |version| {
-        let details = client.version(package, version)?.value;
+        let details = client.version(package, version);
+        let details = details
+            .map_err(|failure| with_hint(failure, package))?
+            .value;
         Ok((details, client.documents(package, version)?.value))
     };
     let [old, new] = [version(&versions.old)?, version(&versions.new)?];

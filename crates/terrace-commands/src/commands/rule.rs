@@ -369,10 +369,10 @@ fn table(rules: &[RuleAnswer]) -> Table {
     let mut table = Table::new([
         Column::whole("ID"),
         Column::cut("SCOPES"),
-        Column::left_out(1, "ISSUER"),
-        Column::cut("CLAIMS"),
-        Column::left_out(3, "CREATED"),
-        Column::left_out(2, "CREATED BY"),
+        Column::cut("ISSUER"),
+        Column::left_out(2, "CREATED"),
+        Column::left_out(1, "CREATED BY"),
+        Column::wrapped("CLAIMS"),
     ]);
     for answer in rules {
         let claims = answer.rule.get("claims").and_then(Value::as_object);
@@ -387,9 +387,9 @@ fn table(rules: &[RuleAnswer]) -> Table {
             answer.id.to_string(),
             scopes(answer),
             issuer.unwrap_or_default().to_owned(),
-            claims.join(" "),
             answer.created.clone(),
             answer.created_by.clone(),
+            claims.join(" "),
         ]);
     }
     table

@@ -152,7 +152,7 @@ fn list(session: Session<'_>) -> Result<(), Failure> {
             Column::cut("NAMESPACES"),
             Column::left_out(2, "FORMAT"),
             Column::left_out(1, "BY"),
-            Column::cut("STATE"),
+            Column::wrapped("STATE"),
         ]);
         for webhook in &webhooks {
             let events: Vec<String> = webhook.events.iter().map(name).collect();

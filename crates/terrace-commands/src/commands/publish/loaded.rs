@@ -58,10 +58,18 @@ fn no_module(directories: &BTreeSet<&str>, top: &str) -> Option<String> {
         "" => "the top of the package".to_owned(),
         top => quoted(top).to_string(),
     };
+    let (found, advice) = match *first {
+        "" => ("the top".to_owned(), "leave out --subdir".to_owned()),
+        first => (
+            quoted(first).to_string(),
+            format!(
+                "name the directory of the module, such as --subdir {}",
+                in_shell(first)
+            ),
+        ),
+    };
     Some(format!(
         "neither {place} nor a directory of modules/ in it has configuration, so consumers would install an empty module; \
-         there is some in {}: name the directory of the module, such as --subdir {}",
-        quoted(first),
-        in_shell(first)
+         there is some in {found}: {advice}"
     ))
 }
