@@ -143,9 +143,7 @@ const PUBLIC_HOST: &str = "registry.terraform.io";
 /// Returns the URL in the public registry of a page that is missing here, if its link [asks](OR) for that.
 pub fn public_page(query: &str, route: &PageRoute) -> Option<String> {
     let asks = Query(query).value(OR).as_deref() == Some("public");
-    let mut route = route.clone();
-    let package = route.package_mut().filter(|_| asks)?;
-    *package = match &*package {
+    let package = match route.package().filter(|_| asks)? {
         Package::Mirrored(address) if address.hostname.as_str() == PUBLIC_HOST => {
             Package::Provider(address.provider.clone())
         }
@@ -154,6 +152,8 @@ pub fn public_page(query: &str, route: &PageRoute) -> Option<String> {
         }
         _ => return None,
     };
+    let mut route = route.clone();
+    *route.package_mut()? = package;
     Some(format!("https://{PUBLIC_HOST}{route}"))
 }
 

@@ -236,10 +236,10 @@ endpoints! {
     RULES              Json  "rules"              ["/admin/v1/rules"]                                                 [get(AnyAdmins), change(Method::Post, AnyAdmins)]
     RULE               Json  "rule"               ["/admin/v1/rules/{id}"]                                            [deletion(AnyAdmins)]
     REINDEX            Json  "reindex"            ["/admin/v1/reindex"]                                               [change(Method::Post, Admins)]
-    VERIFY             Json  "verify"             ["/admin/v1/verify"]                                                [whole(Method::Post, Admins)]
+    VERIFY             Json  "verify"             ["/admin/v1/verify"]                                                [question()]
     FACTS              Json  "facts"              ["/admin/v1/facts"]                                                 [get(Backups), copy()]
     // The POST only returns upload URLs; it uploads nothing.
-    STORED_ARCHIVES    Json  "stored_archives"    ["/admin/v1/archives"]                                              [get(Backups), whole(Method::Post, Admins)]
+    STORED_ARCHIVES    Json  "stored_archives"    ["/admin/v1/archives"]                                              [get(Backups), question()]
     WEBHOOKS           Json  "webhooks"           ["/admin/v1/webhooks"]                                              [get(Admins), change(Method::Post, Admins)]
     WEBHOOK            Json  "webhook"            ["/admin/v1/webhooks/{id}"]                                         [get(Admins), deletion(Admins)]
     WEBHOOK_TEST       Json  "webhook_test"       ["/admin/v1/webhooks/{id}/test"]                                    [change(Method::Post, Admins)]
@@ -248,7 +248,7 @@ endpoints! {
     // Works while R2 does not: the handler writes the audit entry, or the scheduled event when R2 answers again.
     FAILOVER           Json  "failover"           ["/admin/v1/failover"]                                              [get(Admins), whole(Method::Put, Admins)]
     // The POST changes nothing in the registry: it returns URLs, and removes erased objects from the second bucket.
-    REPLICATION        Json  "replication"        ["/admin/v1/replication"]                                           [whole(Method::Post, Admins)]
+    REPLICATION        Json  "replication"        ["/admin/v1/replication"]                                           [question()]
 }
 
 const fn action(method: Method, access: RequiredAccess, body: BodyHandling) -> Action {
@@ -294,10 +294,16 @@ const fn push(method: Method) -> Action {
     }
 }
 
-/// A request with a JSON document.
+/// A request with a JSON document, which by itself gets no entry in the audit log.
 const fn whole(method: Method, access: RequiredAccess) -> Action {
     let body = BodyHandling::Whole(limits::ADMIN_BODY_BYTES);
     action(method, access, body)
+}
+
+/// A question to the whole registry, with a JSON document of what it is about. It has no entry in the audit log, because
+/// no document or archive changes: the registry hashes its bytes again, or returns URLs for uploads that come later.
+const fn question() -> Action {
+    whole(Method::Post, Admins)
 }
 
 /// A change described by a JSON document.

@@ -106,8 +106,8 @@ fn of_mirror(route: MirrorRoute) -> Found {
     })
 }
 
-fn of_api(mut route: ApiRoute) -> Found {
-    let package = route.package_mut()?.clone();
+fn of_api(route: ApiRoute) -> Found {
+    let package = route.package()?.clone();
     let version = match route {
         ApiRoute::Version(_, version)
         | ApiRoute::Navigation(_, version)
@@ -117,8 +117,8 @@ fn of_api(mut route: ApiRoute) -> Found {
     Some((package, version))
 }
 
-fn of_page(mut route: PageRoute) -> Found {
-    let package = route.package_mut()?.clone();
+fn of_page(route: PageRoute) -> Found {
+    let package = route.package()?.clone();
     let version = match route {
         PageRoute::Version(_, version)
         | PageRoute::Document(_, version, _)

@@ -87,8 +87,8 @@ pub enum DocumentationKind {
 /// The error for a text that is not the kind of a page.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "a kind of documentation is overview, guides, functions, ephemeral-resources, resources, data-sources, list-resources, \
-     actions or state-stores"
+    "a kind of documentation is one of {}",
+    DocumentationKind::ALL.map(DocumentationKind::as_str).join(", ")
 )]
 pub struct DocumentationKindError;
 

@@ -2,6 +2,8 @@
 
 use std::rc::Rc;
 
+use terrace_core::upstream::pull::PULL_CHECK_SECONDS;
+
 use super::{Pulling, Tamper, amd64};
 use crate::support::faults::{Failure, Operations, When, at_each_write};
 use crate::support::fixtures::{Signer, sha256, upload, zip_of};
@@ -234,6 +236,23 @@ fn a_pull_that_fails_at_any_write_is_completed_by_the_next() {
         assert!(url.contains("/archives/"), "write {at}, {when:?}: {url}");
         true
     });
+}
+
+/// The price of a provider in use (`docs/configuration.md`).
+#[test]
+fn a_list_without_a_new_version_costs_a_few_writes_and_lists() {
+    let (pulling, fixture) = Pulling::one();
+    for _ in 0..3 {
+        pulling.advance(PULL_CHECK_SECONDS);
+        pulling.memory.forget_operations();
+        pulling.versions(&fixture);
+    }
+    let operations = pulling.memory.operations();
+    let spent = ["R2 put ", "R2 list ", "KV put "].map(|kind| {
+        let of_kind = operations.iter().filter(|line| line.starts_with(kind));
+        of_kind.count()
+    });
+    assert_eq!(spent, [2, 4, 3], "{operations:#?}");
 }
 
 #[test]

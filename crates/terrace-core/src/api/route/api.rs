@@ -77,10 +77,10 @@ impl ApiRoute {
     }
 }
 
-impl ApiRoute {
-    /// Returns the package of the route.
-    pub fn package_mut(&mut self) -> Option<&mut Package> {
-        match self {
+/// The package of a route, borrowed as the route is.
+macro_rules! package_of {
+    ($route:ident) => {
+        match $route {
             Self::Package(package)
             | Self::UsedBy(package)
             | Self::Version(package, _)
@@ -90,6 +90,18 @@ impl ApiRoute {
                 None
             }
         }
+    };
+}
+
+impl ApiRoute {
+    /// Returns the package of the route.
+    pub fn package(&self) -> Option<&Package> {
+        package_of!(self)
+    }
+
+    /// Returns the package of the route, to replace it.
+    pub fn package_mut(&mut self) -> Option<&mut Package> {
+        package_of!(self)
     }
 }
 

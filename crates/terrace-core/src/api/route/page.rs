@@ -116,6 +116,25 @@ const PROTOCOL_SEGMENTS: [&str; 10] = [
     "v1", "v2", "mirror", "origins", "archives", "pull", "admin", "api", "oauth", "mcp",
 ];
 
+/// The package of a page, borrowed as the route is.
+macro_rules! package_of {
+    ($route:ident) => {
+        match $route {
+            Self::Package(package)
+            | Self::Versions(package)
+            | Self::UsedBy(package)
+            | Self::Version(package, _)
+            | Self::Document(package, ..)
+            | Self::Text(package, ..)
+            | Self::Comparison(package, ..)
+            | Self::ComparisonForm(package)
+            | Self::Feed(FeedScope::Package(package))
+            | Self::Badge(package, _) => Some(package),
+            _ => None,
+        }
+    };
+}
+
 impl PageRoute {
     /// Parses a path with the first segment `first`; `None` for a path that clients of a protocol request.
     #[inline(never)]
@@ -244,39 +263,46 @@ impl PageRoute {
     }
 
     /// Returns the package that the page describes.
+    pub fn package(&self) -> Option<&Package> {
+        package_of!(self)
+    }
+
+    /// Returns the package that the page describes, to replace it.
     pub fn package_mut(&mut self) -> Option<&mut Package> {
-        match self {
-            Self::Package(package)
-            | Self::Versions(package)
-            | Self::UsedBy(package)
-            | Self::Version(package, _)
-            | Self::Document(package, ..)
-            | Self::Text(package, ..)
-            | Self::Comparison(package, ..)
-            | Self::ComparisonForm(package)
-            | Self::Feed(FeedScope::Package(package))
-            | Self::Badge(package, _) => Some(package),
-            _ => None,
-        }
+        package_of!(self)
     }
 
     /// Returns whether people open the page in a browser, so that it may ask them to sign in, and they return to it.
     /// Programs read the others, or the page is a step of signing in.
     pub fn is_for_people(&self) -> bool {
-        !matches!(
-            self,
+        match self {
+            Self::Home
+            | Self::Browse(_)
+            | Self::Search
+            | Self::Assistants
+            | Self::Namespace(_)
+            | Self::Package(_)
+            | Self::Versions(_)
+            | Self::UsedBy(_)
+            | Self::Version(..)
+            | Self::Document(..)
+            | Self::Text(..)
+            | Self::Comparison(..)
+            | Self::ComparisonForm(_)
+            | Self::Moved(_)
+            | Self::Guessed(_) => true,
             Self::Names
-                | Self::Feed(_)
-                | Self::Badge(..)
-                | Self::Asset(_)
-                | Self::OpenSearch
-                | Self::Robots
-                | Self::Sitemap
-                | Self::SignIn
-                | Self::SignOut
-                | Self::Invalid(_)
-                | Self::Unknown
-        )
+            | Self::Feed(_)
+            | Self::Badge(..)
+            | Self::Asset(_)
+            | Self::OpenSearch
+            | Self::Robots
+            | Self::Sitemap
+            | Self::SignIn
+            | Self::SignOut
+            | Self::Invalid(_)
+            | Self::Unknown => false,
+        }
     }
 }
 

@@ -67,7 +67,7 @@ impl Pages {
         found.unwrap_or_else(|| self.missing(contents))
     }
 
-    fn page(&self, mut route: PageRoute, contents: &Contents) -> Option<Response> {
+    fn page(&self, route: PageRoute, contents: &Contents) -> Option<Response> {
         let Contents {
             package,
             version,
@@ -79,7 +79,7 @@ impl Pages {
             let first = PageRoute::Version(package.clone(), exact);
             return Some(Reply::redirect(first.to_string()));
         }
-        if route.package_mut().as_deref() != Some(package) {
+        if route.package() != Some(package) {
             return None;
         }
         match route {
