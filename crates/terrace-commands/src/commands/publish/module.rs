@@ -229,7 +229,7 @@ impl<'a> Release<'a> {
             archive.filename = expected.filename;
         }
         if let Some(rules) = rules {
-            let found = rules.reasons(self, &archive, format, output);
+            let found = rules.reasons((self.label, self.subdir), &archive, format, output);
             reasons.extend(found.map_err(Failure::refused)?);
         }
         if !reasons.is_empty() {

@@ -2,6 +2,7 @@
 
 mod address;
 mod plan;
+mod planned;
 mod report;
 mod version;
 

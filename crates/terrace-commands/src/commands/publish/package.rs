@@ -9,7 +9,6 @@ use terrace_core::model::subdir::Subdir;
 use terrace_metadata::{ModuleSource, SourceFile, module_sources};
 
 use super::loaded;
-use super::module::Release;
 use crate::archive::Archive;
 use crate::archive::pack::Extent;
 use crate::output::{Output, in_shell, plural};
@@ -40,18 +39,18 @@ pub(super) struct PackageRules<'a> {
 }
 
 impl PackageRules<'_> {
-    /// Returns the reasons not to publish a package. The others are printed as warnings.
+    /// Returns the reasons not to publish a package of a module in `subdir`. The others are printed as warnings after `label`.
     ///
     /// # Errors
     /// The archive cannot be read.
     pub(super) fn reasons(
         &self,
-        release: &Release<'_>,
+        (label, subdir): (&str, Option<&Subdir>),
         archive: &Archive,
         format: ArchiveFormat,
         output: &Output,
     ) -> Result<Vec<String>, String> {
-        let top = release.subdir.map_or("", Subdir::as_str);
+        let top = subdir.map_or("", Subdir::as_str);
         let contents = archive.contents(format, is_configuration)?;
         let mut reasons = link_reasons(archive, format)?;
         reasons.extend(self.secret_reasons(&contents.secrets));
@@ -72,7 +71,7 @@ impl PackageRules<'_> {
         for escape in &escapes.harmless {
             let warning =
                 "leads out of the package: its directory cannot be used from the registry";
-            output.warning(&format!("{}{} {warning}", release.label, named(escape)));
+            output.warning(&format!("{}{} {warning}", label, named(escape)));
         }
         for file in &files {
             let text = String::from_utf8_lossy(file.bytes);
@@ -80,7 +79,7 @@ impl PackageRules<'_> {
                 output.warning(&format!(
                     "{}{}:{line}: {} is outside of the package, so consumers do not have it: move it into the directory of \
                      the module",
-                    release.label,
+                    label,
                     file.path,
                     quoted(&path)
                 ));

@@ -7,7 +7,7 @@ use terrace_core::model::address::ModuleAddress;
 use terrace_metadata::{SourceFile, module_details};
 
 use super::SHOWN_NAMES;
-use super::plan::PlannedVersion;
+use super::planned::PlannedVersion;
 use crate::output::few;
 use crate::source::collection::tree::{CommitTree, DiskTree, Tree as _};
 use crate::source::pattern::{Field, Pattern, is_like};

@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use terrace_core::model::address::ModuleAddress;
-use terrace_core::model::source_url::SourceUrl;
 use terrace_core::model::version::Version;
 
 use super::SHOWN_NAMES;
 use super::address::{address, is_selected, shown};
+use super::planned::{Origin, PlannedVersion};
 use super::report::{refused, version_of};
 use crate::commands::publish::modules::CollectionArguments;
 use crate::commands::report::VersionReport;
@@ -33,28 +33,10 @@ pub(super) struct Plan {
     pub(super) ignored_tags: Vec<String>,
 }
 
-/// A repository, or a directory without one.
-pub(super) struct Origin {
-    pub(super) directory: PathBuf,
-    pub(super) repository: Option<Repository>,
-    /// The URL that is published as the source of the releases.
-    pub(super) source: Option<SourceUrl>,
-}
-
 /// A module with its versions, ascending.
 pub(super) struct PlannedModule {
     pub(super) address: ModuleAddress,
     pub(super) versions: Vec<PlannedVersion>,
-}
-
-/// A version of a module.
-#[derive(Clone)]
-pub(super) struct PlannedVersion {
-    pub(super) module: FoundModule,
-    pub(super) version: Version,
-    pub(super) origin: Arc<Origin>,
-    /// The tag that names it; `None` for the files of a working tree.
-    pub(super) tag: Option<Tag>,
 }
 
 /// Returns the versions of a collection.

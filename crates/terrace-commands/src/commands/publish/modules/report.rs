@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::plan::PlannedVersion;
+use super::planned::PlannedVersion;
 use crate::commands::report::{Outcome, Report, VersionReport};
 use crate::error::Failure;
 use crate::output::{Column, Output, Table};

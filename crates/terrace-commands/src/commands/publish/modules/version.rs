@@ -8,7 +8,7 @@ use terrace_archive::ArchiveFormat;
 use terrace_core::model::address::ModuleAddress;
 use terrace_core::model::subdir::Subdir;
 
-use super::plan::PlannedVersion;
+use super::planned::PlannedVersion;
 use super::report::add_package;
 use crate::archive::pack::{Packed, pack};
 use crate::commands::publish::documentation::ReleaseDocumentation;
