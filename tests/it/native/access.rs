@@ -61,9 +61,14 @@ pub(super) fn rule(route: &Route, method: Method) -> Option<Rule> {
         (RequiredAccess::Anyone, _) => Rule::Everybody,
         (RequiredAccess::Known, _) => Rule::Known,
         (RequiredAccess::Readers, Route::Page(page)) => match page {
-            PageRoute::Namespace(_) | PageRoute::Feed(FeedScope::Namespace(_)) => Rule::Readers,
-            PageRoute::UsedBy(_) => Rule::ReadersOfAnything,
-            page if page.clone().package_mut().is_none() => Rule::ReadersOfAnything,
+            PageRoute::Home
+            | PageRoute::Browse(_)
+            | PageRoute::Search
+            | PageRoute::Names
+            | PageRoute::Assistants
+            | PageRoute::UsedBy(_)
+            | PageRoute::Feed(FeedScope::Registry)
+            | PageRoute::Sitemap => Rule::ReadersOfAnything,
             _ => Rule::Readers,
         },
         (RequiredAccess::Searchers, _) => Rule::ReadersOfAnything,
@@ -572,6 +577,8 @@ fn only_pages_are_shown_by_browsers() {
             let is_admin = path.starts_with("/admin/") || path.starts_with("/oauth/");
             let frames = response.header("x-frame-options");
             assert!(frames == Some("DENY") || !is_admin, "{path} {frames:?}");
+            let is_unframed = policy.contains("frame-ancestors 'none'");
+            assert!(is_unframed || !is_admin, "{path} {policy}");
         }
     }
 }

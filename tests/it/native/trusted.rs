@@ -193,8 +193,10 @@ fn a_job_may_request_fewer_scopes_and_not_more() {
     let ask = |scope: &str| registry.send(&exchange_with(&job, &[("scope", scope)]));
     let body = ask("publish:infra").found();
     assert_eq!(body["scope"], "publish:infra");
+    let body = ask("read:infra").found();
+    assert_eq!(body["scope"], "read:infra");
     let token = body["access_token"].as_str().unwrap();
-    assert_eq!(publish(&registry, token, "acme"), 403);
+    assert_eq!(publish(&registry, token, "infra"), 403);
     let refused = ask("publish:infra admin").expect(400);
     assert_eq!(error(&refused).0, "invalid_scope");
     let told = "requested scopes other than those that its rules grant: read:acme publish:infra";

@@ -22,31 +22,48 @@ pub(crate) enum Effect {
     Removed,
 }
 
-/// Returns the effect of its mark, and of that of its digest, on the copy of an object. Reads those whose state is not listed.
+/// Returns the effect of its mark, and of that of its digest, on the copy of an object, as far as they are listed; `None` if a state
+/// is not listed, because a copy of the bucket has lost the metadata.
+pub(crate) fn listed_effect(marks: &GcFence, bytes: BytesKey) -> Option<Effect> {
+    let mut effect = Effect::None;
+    for mark in about(marks, bytes) {
+        effect = effect.max(effect_of(mark.state?, mark.bytes == bytes));
+    }
+    Some(effect)
+}
+
+/// Returns the effect on the copy of an object. Reads the marks whose state is not listed.
 pub(crate) async fn effect<P: Host>(
     ctx: &Context<'_, P>,
     marks: &GcFence,
     bytes: BytesKey,
 ) -> Result<Effect, Failure> {
-    let digest = bytes.digest();
     let mut effect = Effect::None;
-    for mark in marks.of_digest(digest) {
-        let is_own = mark.bytes == bytes;
-        if !is_own && mark.bytes != BytesKey::Blob(digest) {
-            continue;
-        }
+    for mark in about(marks, bytes) {
         let state = match mark.state {
             Some(state) => Some(state),
             None => garbage::state_of(ctx, mark.bytes).await?,
         };
-        effect = effect.max(match state {
-            // That of a blob with the same digest covers all bytes with it.
-            Some(GarbageState::Erased) => Effect::Removed,
-            Some(GarbageState::Marked | GarbageState::Removing) if is_own => Effect::NotCopied,
-            _ => Effect::None,
-        });
+        if let Some(state) = state {
+            effect = effect.max(effect_of(state, mark.bytes == bytes));
+        }
     }
     Ok(effect)
+}
+
+fn about(marks: &GcFence, bytes: BytesKey) -> impl Iterator<Item = &Mark> {
+    let digest = bytes.digest();
+    let same = marks.of_digest(digest);
+    same.filter(move |mark| mark.bytes == bytes || mark.bytes == BytesKey::Blob(digest))
+}
+
+/// Returns the effect of a mark: of the object itself, or of a blob with the same digest, whose tombstone covers all bytes with it.
+fn effect_of(state: GarbageState, is_own: bool) -> Effect {
+    match state {
+        GarbageState::Erased => Effect::Removed,
+        GarbageState::Marked | GarbageState::Removing if is_own => Effect::NotCopied,
+        GarbageState::Kept | GarbageState::Marked | GarbageState::Removing => Effect::None,
+    }
 }
 
 /// Returns the bytes whose removal began so long ago that no upload of a copy from before can still be in progress.

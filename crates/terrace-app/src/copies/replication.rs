@@ -2,11 +2,12 @@
 
 use terrace_base::sort;
 use terrace_core::api::admin::{MissingCopy, ReplicationAnswer, ReplicationBody, UploadRequest};
+use terrace_core::storage::key::BytesKey;
 
 use crate::backup::archive_inventory::no_signer;
 use crate::context::Context;
 use crate::copies::comparison;
-use crate::copies::marks::{Effect, effect};
+use crate::copies::marks::{Effect, listed_effect};
 use crate::documents::{failover, fallback_requests};
 use crate::host::{Clock as _, Host};
 use crate::json;
@@ -31,24 +32,16 @@ pub(crate) async fn compare<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handle
         fallback_requests::ensure_without_documents(ctx, fallback).await?;
     }
     let most = MISSING_COPIES_AT_ONCE;
-    let found = comparison::compare(ctx, fallback, after.as_deref(), most).await?;
+    let mut found = comparison::compare(ctx, fallback, after.as_deref(), most).await?;
     let marks = garbage::fence(ctx).await?;
-    let (mut surplus, mut erased) = (Vec::new(), Vec::new());
-    for key in found.surplus {
-        let list = match effect(ctx, &marks, key).await? {
-            Effect::None => &mut surplus,
-            Effect::NotCopied | Effect::Removed => &mut erased,
-        };
-        list.push(key.to_string());
-    }
-    let mut missing = Vec::new();
-    for (key, size) in found.missing {
-        if effect(ctx, &marks, key).await? == Effect::None {
-            missing.push((key, size));
-        }
-    }
+    // The scheduled copy reads marks that are listed without their state.
+    let has_none = |key: BytesKey| matches!(listed_effect(&marks, key), None | Some(Effect::None));
+    found.missing.retain(|(key, _)| has_none(*key));
+    let (surplus, erased): (Vec<_>, Vec<_>) =
+        found.surplus.into_iter().partition(|key| has_none(*key));
+    let names = |keys: Vec<BytesKey>| keys.iter().map(BytesKey::to_string).collect();
     let now = ctx.host.clock().now();
-    let missing = missing.into_iter().map(|(key, size)| {
+    let missing = found.missing.into_iter().map(|(key, size)| {
         let upload = fallback.upload(key, now);
         let headers = upload.headers.into_iter();
         MissingCopy {
@@ -65,8 +58,8 @@ pub(crate) async fn compare<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handle
     let answer = ReplicationAnswer {
         stored: found.stored,
         missing: missing.collect(),
-        surplus,
-        erased,
+        surplus: names(surplus),
+        erased: names(erased),
         next: found.next,
     };
     Ok(json::reply(200, &answer)?.into())

@@ -7,7 +7,7 @@ use terrace_core::storage::key::BytesKey;
 
 use crate::context::Context;
 use crate::copies::comparison::Comparison;
-use crate::copies::marks::{Effect, effect, interrupted};
+use crate::copies::marks::{Effect, effect, interrupted, listed_effect};
 use crate::documents::{failures, fallback_requests};
 use crate::failure::Failure;
 use crate::host::{Archives as _, Clock as _, Host};
@@ -80,19 +80,16 @@ impl<P: Host> Step<'_, '_, P> {
         let mut copied = Vec::new();
         let mut left = COPIED_AT_ONCE;
         for (key, size) in rotated(missing, self.began) {
-            let done = match effect(self.ctx, marks, key).await {
-                Ok(Effect::NotCopied | Effect::Removed) => continue,
-                Ok(Effect::None) if left == 0 || self.is_after(COPY_RUN_SECONDS) => {
-                    self.count_missing(size);
-                    continue;
-                }
-                Ok(Effect::None) => {
-                    left -= 1;
-                    self.copy_one(key).await
-                }
-                Err(failure) => Err(failure),
-            };
-            match done {
+            let listed = listed_effect(marks, key);
+            if listed.is_some_and(|effect| effect != Effect::None) {
+                continue;
+            }
+            if left == 0 || self.is_after(COPY_RUN_SECONDS) {
+                self.count_missing(size);
+                continue;
+            }
+            left -= 1;
+            match self.copy_unless_marked(key, marks).await {
                 Ok(true) => copied.push(key),
                 Ok(false) => {}
                 Err(failure) => {
@@ -105,8 +102,11 @@ impl<P: Host> Step<'_, '_, P> {
         copied
     }
 
-    /// Copies an object, natively. Returns `false` if the main bucket does not have it any more.
-    async fn copy_one(&self, key: BytesKey) -> Result<bool, Failure> {
+    /// Copies an object, natively. Returns `false` if the main bucket does not have it any more, or it must not be copied.
+    async fn copy_unless_marked(&self, key: BytesKey, marks: &GcFence) -> Result<bool, Failure> {
+        if effect(self.ctx, marks, key).await? != Effect::None {
+            return Ok(false);
+        }
         let Some(opened) = self.ctx.host.archives().open(key).await? else {
             return Ok(false);
         };
@@ -127,9 +127,18 @@ impl<P: Host> Step<'_, '_, P> {
 
     /// Removes some of the erased objects that only the second bucket has, and counts the others.
     async fn remove_erased(&mut self, surplus: Vec<BytesKey>, marks: &GcFence) {
-        let mut left = SURPLUS_AT_ONCE;
+        let (mut left, mut reads) = (SURPLUS_AT_ONCE, SURPLUS_AT_ONCE);
         for key in rotated(surplus, self.began) {
-            match effect(self.ctx, marks, key).await {
+            let effect = match listed_effect(marks, key) {
+                Some(effect) => Ok(effect),
+                // Rare: a copy of the bucket has lost the metadata of the marks. Most of them are tombstones.
+                None if reads == 0 => Ok(Effect::NotCopied),
+                None => {
+                    reads -= 1;
+                    effect(self.ctx, marks, key).await
+                }
+            };
+            match effect {
                 Ok(Effect::Removed) if left > 0 => {
                     left -= 1;
                     self.remove(key).await;

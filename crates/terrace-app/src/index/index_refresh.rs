@@ -76,9 +76,19 @@ pub(crate) async fn publish_lists<P: Host>(
     ctx: &Context<'_, P>,
     package: &Package,
 ) -> Result<(), Failure> {
-    let change = refresh_lists(ctx, package).await?;
+    publish_catalog(ctx, package, refresh_lists(ctx, package).await)
+}
+
+/// Has the catalogue of an owner written after the response, even if the attempt to write the card has failed.
+fn publish_catalog<P: Host>(
+    ctx: &Context<'_, P>,
+    package: &Package,
+    written: Result<CardChange, Failure>,
+) -> Result<(), Failure> {
+    // A failed attempt may have changed the card in any way, and its retry finds it unchanged.
+    let change = *written.as_ref().unwrap_or(&CardChange::Shrunk);
     shards::publish_later(ctx, package, change);
-    Ok(())
+    written.map(drop)
 }
 
 /// Writes the version lists and the card of a package, and the catalogue of its owner if the card has changed.
@@ -89,11 +99,10 @@ pub(crate) async fn refresh_package<P: Host>(
     ctx: &Context<'_, P>,
     package: &Package,
 ) -> Result<(), Failure> {
-    match refresh_lists(ctx, package).await? {
-        CardChange::Unchanged => {}
-        change => shards::publish_later(ctx, package, change),
+    match refresh_lists(ctx, package).await {
+        Ok(CardChange::Unchanged) => Ok(()),
+        written => publish_catalog(ctx, package, written),
     }
-    Ok(())
 }
 
 /// Writes the version lists and then the card of a package, and again as long as other requests commit in the meantime, but not
@@ -259,13 +268,16 @@ pub(crate) async fn refresh_signed_by<P: Host>(
         }
         refresh_version(ctx, &release).await?;
     }
-    let mut change = CardChange::Unchanged;
-    for package in &packages {
-        change = change.and(refresh_lists(ctx, package).await?);
-    }
+    let written = async {
+        let mut change = CardChange::Unchanged;
+        for package in &packages {
+            change = change.and(refresh_lists(ctx, package).await?);
+        }
+        Ok(change)
+    };
     // They have one owner.
     if let Some(package) = packages.first() {
-        shards::publish_later(ctx, package, change);
+        publish_catalog(ctx, package, written.await)?;
     }
     Ok(last.filter(|_| is_truncated))
 }

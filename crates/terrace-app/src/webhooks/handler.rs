@@ -186,7 +186,7 @@ impl Receiver {
             return Err(reason.to_owned());
         }
         Ok(Self {
-            name: all(&body.name)?.pop(),
+            name: body.name.as_deref().map(text).transpose()?,
             url,
             events,
             namespaces,

@@ -199,6 +199,16 @@ impl Whole {
         }
         self.assert_consistent(scene, &memory, &what);
         self.assert_retry_completes(scene, &memory, &what);
+        // If the caller is killed, or nothing can be written, a catalogue without packages stays until the repair.
+        if matches!(how, Break::Before | Break::After | Break::Busy) && !scene.is_new {
+            let indices = memory.indices().into_keys();
+            let mut catalogs =
+                indices.filter(|it| it.starts_with("catalog/") || it.starts_with("symbols/"));
+            assert!(
+                catalogs.all(|it| self.indices.contains_key(&it)),
+                "{what}: another catalogue"
+            );
+        }
     }
 
     /// Returns whether the audit log is written before the operation `at`, and so the response sent.

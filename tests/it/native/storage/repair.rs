@@ -549,6 +549,22 @@ fn a_complete_walk_rests_before_the_next() {
 }
 
 #[test]
+fn a_step_with_an_invalid_position_starts_from_the_beginning() {
+    let (memory, registry) = filled(&[]);
+    run_repair_steps(&memory, &registry);
+    let whole = documents(&memory);
+    memory.lose_indices();
+    memory.put_object("repair/cursor", br#"{"next":"nowhere"}"#);
+    run_repair_steps(&memory, &registry);
+    let log = memory.log().join("\n");
+    assert!(
+        log.contains("the stored position \"nowhere\" is invalid"),
+        "{log}"
+    );
+    assert!(documents(&memory) == whole);
+}
+
+#[test]
 fn the_periodic_repair_can_be_switched_off() {
     let (memory, _) = filled(&[]);
     let registry = Registry::in_memory(&memory, &[("TERRACE_REPAIR_OPERATIONS", "0")]);

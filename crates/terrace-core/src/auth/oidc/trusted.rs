@@ -260,8 +260,12 @@ fn excludes_forks(name: &str, pattern: &ClaimPattern) -> bool {
         "ref" => text.starts_with("refs/tags/"),
         "ref_type" => !pattern.matches("branch"),
         "sub" => {
-            let environment = text.split_once(":environment:");
-            is_one(environment.and_then(|(_, value)| value.split(':').next()))
+            let until = |name, end| {
+                let value = text.split_once(name);
+                value.and_then(|(_, value): (_, &str)| value.split(end).next())
+            };
+            is_one(until(":environment:", ':'))
+                || is_one(until("workflow_ref:", '@'))
                 || text.contains(":ref:refs/tags/")
         }
         _ => false,
@@ -277,16 +281,22 @@ fn is_subject_without_ids(name: &str, pattern: &ClaimPattern) -> bool {
     name == "sub" && repository.is_some_and(|it| !it.contains('@'))
 }
 
-/// Returns whether a claim of GitLab's excludes some branches, or leaves the choice to an environment. `sub` ends in a ref.
+/// Returns whether a claim of GitLab's excludes some branches, or leaves the choice to an environment. `sub` and
+/// `ci_config_ref_uri` end in a ref.
 fn limits_branches(name: &str, pattern: &ClaimPattern) -> bool {
+    const NAME: &str = "a-branch-of-any-name";
+    const PATH: &str = "refs/heads/a-branch-of-any-name";
     let text = pattern.to_string();
+    let after = |separator, branch: &str| {
+        let last = text.rsplit_once(separator).map(|(_, last)| last.parse());
+        matches!(last, Some(Ok::<ClaimPattern, _>(last)) if !last.matches(branch))
+    };
     let excludes = |value: &str| !pattern.matches(value);
     match name {
-        "sub" => text
-            .rsplit_once(":ref:")
-            .is_some_and(|(_, last)| !last.contains('*')),
-        "ref" => excludes("a-branch-of-any-name"),
-        "ref_path" => excludes("refs/heads/a-branch-of-any-name"),
+        "sub" => after(":ref:", NAME),
+        "ci_config_ref_uri" => after("@", PATH),
+        "ref" => excludes(NAME),
+        "ref_path" => excludes(PATH),
         "ref_type" => excludes("branch"),
         "ref_protected" | "environment_protected" => excludes("false"),
         "environment" => !pattern.is_anything(),

@@ -245,6 +245,7 @@ fn a_rule_that_a_pull_request_from_a_fork_can_match_is_reported() {
         json!({ "repository": "acme/widget", "environment": "release-*" }),
         json!({ "workflow_ref": "acme/widget/.github/workflows/*@refs/heads/main" }),
         json!({ "sub": "repo:acme/widget:environment:*" }),
+        json!({ "sub": "repo:acme/widget:job_workflow_ref:acme/*@refs/heads/main" }),
     ] {
         assert!(open(of(GITHUB, claims.clone())), "{claims}");
     }
@@ -255,6 +256,7 @@ fn a_rule_that_a_pull_request_from_a_fork_can_match_is_reported() {
         json!({ "repository": "acme/widget", "environment": "release" }),
         json!({ "sub": "repo:acme/*:environment:release:ref:*" }),
         json!({ "sub": "repo:acme/widget:ref:refs/tags/v*" }),
+        json!({ "sub": "repo:acme/widget:job_workflow_ref:acme/ci/.github/workflows/release.yml@*" }),
         json!({ "workflow_ref": "acme/widget/.github/workflows/release.yml@refs/*" }),
     ] {
         assert!(!open(of(GITHUB, claims.clone())), "{claims}");
@@ -278,25 +280,23 @@ fn a_subject_of_github_without_ids_is_reported() {
 
 #[test]
 fn a_rule_for_every_branch_of_a_project_on_gitlab_is_reported_if_it_grants_more_than_reading() {
+    let config = "gitlab.com/acme/widget//ci.yml@refs/heads/";
+    let subject = "project_path:acme/widget:ref_type:branch:ref:";
     for (claim, pattern, expected) in [
         ("user_login", "ann", true),
         ("ref", "*", true),
         ("ref_type", "branch", true),
         ("environment", "*", true),
-        (
-            "sub",
-            "project_path:acme/widget:ref_type:branch:ref:*",
-            true,
-        ),
+        ("ci_config_ref_uri", &format!("{config}*"), true),
+        ("sub", &format!("{subject}*"), true),
+        ("sub", "project_path:acme/widget:ref_type:branch*", true),
         ("ref", "main", false),
         ("ref_path", "refs/tags/*", false),
         ("ref_type", "tag", false),
         ("ref_protected", "true", false),
-        (
-            "sub",
-            "project_path:acme/widget:ref_type:branch:ref:main",
-            false,
-        ),
+        ("ci_config_ref_uri", &format!("{config}main"), false),
+        ("sub", &format!("{subject}main"), false),
+        ("sub", &format!("{subject}release-*"), false),
     ] {
         for issuer in [GITLAB, SELF_MANAGED] {
             let claims = json!({ "project_path": "acme/widget", claim: pattern });
