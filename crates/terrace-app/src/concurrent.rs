@@ -1,12 +1,10 @@
-//! Runs actions concurrently, a limited number at a time, or for a limited time.
+//! Runs actions concurrently, a limited number at a time.
 
-use std::pin::{Pin, pin};
+use std::pin::Pin;
 
-use futures_util::future::{Either, join_all, select};
+use futures_util::future::join_all;
 
-use crate::context::Context;
 use crate::failure::Failure;
-use crate::host::{Clock as _, Host, StoreError};
 
 /// An action to run concurrently with others. All actions have one type: generic code for each would be
 /// large.
@@ -26,23 +24,6 @@ pub(crate) async fn all(actions: Vec<Boxed<'_>>) -> Result<(), Failure> {
         }
         let done = join_all(some).await.into_iter();
         done.collect::<Result<(), Failure>>()?;
-    }
-}
-
-/// Returns the result of work on a part of the platform, or an error if the part does not answer in time.
-pub(crate) async fn in_time<P: Host, T, E: From<StoreError>>(
-    ctx: &Context<'_, P>,
-    part: &str,
-    seconds: u32,
-    work: impl Future<Output = Result<T, E>>,
-) -> Result<T, E> {
-    let limit = pin!(ctx.host.clock().sleep(seconds));
-    match select(pin!(work), limit).await {
-        Either::Left((done, _)) => done,
-        Either::Right(_) => Err(E::from(StoreError::Failed {
-            operation: part.to_owned(),
-            cause: format!("it has not answered for {seconds} seconds"),
-        })),
     }
 }
 

@@ -3,6 +3,9 @@
 //! The index is written first, and isolates follow it. While R2 takes no writes, the fact and the entry of the audit log are
 //! missing; the first scheduled event after the outage writes them ([`settle`]).
 
+use std::pin::pin;
+
+use futures_util::future::{Either, select};
 use terrace_base::digest::Sha256;
 use terrace_core::storage::failover::{FailoverDocument, FallbackCopyDocument, ServingBucket};
 use terrace_core::storage::fallback::{BUCKET_PAGE_BYTES, BUCKET_REQUEST_SECONDS, FallbackBucket};
@@ -17,7 +20,7 @@ use crate::failure::Failure;
 use crate::host::{
     BucketRequest, Clock as _, Condition, Host, Indices as _, LogLevel, StoreError, Upstream as _,
 };
-use crate::{concurrent, documents, json};
+use crate::{documents, json};
 
 /// Time within which every location sees a value that was written to KV, in seconds
 /// (<https://developers.cloudflare.com/kv/concepts/how-kv-works/#consistency>).
@@ -220,5 +223,14 @@ async fn in_time<P: Host, T>(
     ctx: &Context<'_, P>,
     work: impl Future<Output = Result<T, Failure>>,
 ) -> Result<T, Failure> {
-    concurrent::in_time(ctx, "R2", BUCKET_REQUEST_SECONDS, work).await
+    let seconds = BUCKET_REQUEST_SECONDS;
+    let limit = pin!(ctx.host.clock().sleep(seconds));
+    match select(pin!(work), limit).await {
+        Either::Left((done, _)) => done,
+        Either::Right(_) => Err(StoreError::Failed {
+            operation: "R2".to_owned(),
+            cause: format!("it has not answered for {seconds} seconds"),
+        }
+        .into()),
+    }
 }
