@@ -1,5 +1,6 @@
-//! Refreshes the indices of published packages after a change: of a version, of the lists of a package, of the
-//! releases that a key signed. `index_writer` has the loop that writes them.
+//! Refreshes indices after a change: of a version, of the lists of a package, of the releases that a key signed, of the rules and
+//! revocations. `index_writer` has the loop that writes them. They differ in the catalogue of the owner: [`publish_lists`] always
+//! leaves it to a task after the response, [`refresh_package`] if the card has changed, and [`refresh_lists`] to its caller.
 
 use std::cell::{Cell, RefCell};
 
@@ -40,8 +41,8 @@ pub(crate) enum LastWrite {
     Indices,
 }
 
-/// Writes the indices of a release after its commit and the change of the marker: those of the version and, at the same time, the lists.
-/// All of them are compared with the newest facts in the end, even if some cannot be written.
+/// Writes the indices of a release after its commit and the change of the marker: those of the version and, at the same time, unless
+/// `scope` is the version alone, the lists. If one of both fails, the other is completed nevertheless.
 ///
 /// # Errors
 /// If an index may not be the newest one. A retry of the same request fixes that.
@@ -76,22 +77,25 @@ pub(crate) async fn publish_lists<P: Host>(
     ctx: &Context<'_, P>,
     package: &Package,
 ) -> Result<(), Failure> {
-    publish_catalog(ctx, package, refresh_lists(ctx, package).await)
+    let change = Cell::new(CardChange::Unchanged);
+    let written = refresh_lists(ctx, package, &change).await;
+    publish_catalog(ctx, package, change.get(), written)
 }
 
-/// Has the catalogue of an owner written after the response, even if the attempt to write the card has failed.
+/// Has the catalogue of an owner written after the response, unless the lists have failed before the card was written.
 fn publish_catalog<P: Host>(
     ctx: &Context<'_, P>,
     package: &Package,
-    written: Result<CardChange, Failure>,
+    change: CardChange,
+    written: Result<(), Failure>,
 ) -> Result<(), Failure> {
-    // A failed attempt may have changed the card in any way, and its retry finds it unchanged.
-    let change = *written.as_ref().unwrap_or(&CardChange::Shrunk);
-    shards::publish_later(ctx, package, change);
-    written.map(drop)
+    if written.is_ok() || change != CardChange::Unchanged {
+        shards::publish_later(ctx, package, change);
+    }
+    written
 }
 
-/// Writes the version lists and the card of a package, and the catalogue of its owner if the card has changed.
+/// Writes the version lists and the card of a package, and after the response the catalogue of its owner, if the card may have changed.
 ///
 /// # Errors
 /// As [`refresh_lists`].
@@ -99,23 +103,26 @@ pub(crate) async fn refresh_package<P: Host>(
     ctx: &Context<'_, P>,
     package: &Package,
 ) -> Result<(), Failure> {
-    match refresh_lists(ctx, package).await {
-        Ok(CardChange::Unchanged) => Ok(()),
-        written => publish_catalog(ctx, package, written),
+    let change = Cell::new(CardChange::Unchanged);
+    let written = refresh_lists(ctx, package, &change).await;
+    if change.get() != CardChange::Unchanged {
+        shards::publish_later(ctx, package, change.get());
     }
+    written
 }
 
 /// Writes the version lists and then the card of a package, and again as long as other requests commit in the meantime, but not
-/// the catalogue of its owner. [`terrace_core::index`] explains why this ends with the newest ones.
+/// the catalogue of its owner. [`terrace_core::index`] explains why this ends with the newest ones. `change` gets what the card may
+/// have changed by, also after an error: a write that failed may have taken effect, and its retry finds the card unchanged.
 ///
 /// # Errors
 /// If a list or the card may not be the newest one. A retry of the same request fixes that.
 pub(crate) async fn refresh_lists<P: Host>(
     ctx: &Context<'_, P>,
     package: &Package,
-) -> Result<CardChange, Failure> {
+    change: &Cell<CardChange>,
+) -> Result<(), Failure> {
     let writing = Writing::coalesced(IndexKey::Tags(package.clone()));
-    let change = Cell::new(CardChange::Unchanged);
     let write = || -> Boxed<'_> {
         Box::pin(async {
             rules::read_before_writing(ctx, package).await?;
@@ -124,35 +131,39 @@ pub(crate) async fn refresh_lists<P: Host>(
             let card = cards::prepare(ctx, package, &lists.overview);
             let (written, card) = join(written, card).await;
             written?;
-            let written = cards::write_prepared(ctx, card?).await?;
-            change.set(change.get().and(written));
-            Ok(())
+            let written = cards::write_prepared(ctx, card?).await;
+            note(change, &written);
+            written.map(drop)
         })
     };
-    catch_up(ctx, package, &writing, &write).await?;
-    Ok(change.get())
+    catch_up(ctx, package, &writing, &write).await
 }
 
-/// Writes the card of a package, if its lists are correct.
+/// Adds what the card may have changed by.
+fn note<E>(change: &Cell<CardChange>, written: &Result<CardChange, E>) {
+    let written = written.as_ref().copied();
+    change.set(change.get().and(written.unwrap_or(CardChange::Shrunk)));
+}
+
+/// Writes the card of a package that has correct lists.
 ///
 /// # Errors
 /// As [`refresh_lists`].
 pub(crate) async fn refresh_card<P: Host>(
     ctx: &Context<'_, P>,
     package: &Package,
-) -> Result<CardChange, Failure> {
-    let change = Cell::new(CardChange::Unchanged);
+    change: &Cell<CardChange>,
+) -> Result<(), Failure> {
     let write = || -> Boxed<'_> {
         Box::pin(async {
             rules::read_before_writing(ctx, package).await?;
             let lists = expected_indices::package_lists(ctx, package).await?;
-            let written = cards::write(ctx, package, &lists.overview).await?;
-            change.set(change.get().and(written));
-            Ok(())
+            let written = cards::write(ctx, package, &lists.overview).await;
+            note(change, &written);
+            written.map(drop)
         })
     };
-    catch_up(ctx, package, &Writing::alone(), &write).await?;
-    Ok(change.get())
+    catch_up(ctx, package, &Writing::alone(), &write).await
 }
 
 /// Writes the index that describes a version, and none of its other indices.
@@ -268,16 +279,17 @@ pub(crate) async fn refresh_signed_by<P: Host>(
         }
         refresh_version(ctx, &release).await?;
     }
+    let change = Cell::new(CardChange::Unchanged);
     let written = async {
-        let mut change = CardChange::Unchanged;
         for package in &packages {
-            change = change.and(refresh_lists(ctx, package).await?);
+            refresh_lists(ctx, package, &change).await?;
         }
-        Ok(change)
+        Ok(())
     };
+    let written = written.await;
     // They have one owner.
     if let Some(package) = packages.first() {
-        publish_catalog(ctx, package, written.await)?;
+        publish_catalog(ctx, package, change.get(), written)?;
     }
     Ok(last.filter(|_| is_truncated))
 }

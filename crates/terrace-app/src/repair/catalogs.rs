@@ -1,5 +1,7 @@
 //! Checks the cards of packages, and the catalogues that are built from them.
 
+use std::cell::Cell;
+
 use terrace_core::index::card::{Card, CardChange};
 use terrace_core::index::overview::Overview;
 use terrace_core::maintenance::repair::Position;
@@ -32,9 +34,10 @@ impl<P: Host> RepairStep<'_, '_, P> {
         if is_current {
             return Ok(false);
         }
-        let change = index_refresh::refresh_card(self.ctx, package).await?;
-        self.after_card(package, change);
-        Ok(change != CardChange::Unchanged)
+        let change = Cell::new(CardChange::Unchanged);
+        let written = index_refresh::refresh_card(self.ctx, package, &change).await;
+        self.after_card(package, change.get());
+        written.map(|()| change.get() != CardChange::Unchanged)
     }
 
     /// Returns whether the card of a package is listed with the line of this overview. One listing serves all packages of an

@@ -7,8 +7,10 @@
 //! after the indices of its versions. A revocation must not depend on that, so the index of each revoked
 //! version is compared with the lists.
 
+use std::cell::Cell;
 use std::iter::Peekable;
 
+use terrace_core::index::card::CardChange;
 use terrace_core::limits;
 use terrace_core::maintenance::repair::Position;
 use terrace_core::model::package::Package;
@@ -307,9 +309,10 @@ impl<P: Host> RepairStep<'_, '_, P> {
             return self.repair_card(package, &expected.overview).await;
         }
         self.count_writes(expected.lists.len());
-        let change = index_refresh::refresh_lists(self.ctx, package).await?;
-        self.after_card(package, change);
-        Ok(true)
+        let change = Cell::new(CardChange::Unchanged);
+        let written = index_refresh::refresh_lists(self.ctx, package, &change).await;
+        self.after_card(package, change.get());
+        written.map(|()| true)
     }
 
     async fn repair_version(
