@@ -43,10 +43,13 @@ const CREDENTIALS: [&str; 13] = [
 /// may come before.
 const FILES: [[&str; 2]; 3] = [
     // The file of Docker and Podman.
-    [r#""auths""#, r#""auth"\s*:\s*"([A-Za-z0-9+/=]{20,})""#],
+    [
+        r#"(?s)\A\s*\{.*"auths""#,
+        r#""auth"\s*:\s*"([A-Za-z0-9+/=]{20,})""#,
+    ],
     // Google's credentials of a user.
     [
-        r#""authorized_user""#,
+        r#"(?s)\A\s*\{.*"authorized_user""#,
         r#""refresh_token"\s*:\s*"([\w.+/=-]{20,})""#,
     ],
     // A kubeconfig.
@@ -62,7 +65,7 @@ const KINDS: usize = 10;
 /// A word that the examples of manuals have in their keys.
 const EXAMPLE: &str = "example";
 
-/// The start of a zip's first entry, up to the length of its name, and the length of the part before the name.
+/// The signature of a zip's first entry, and the offset of its name.
 const ZIP: &[u8] = b"PK\x03\x04";
 const ZIP_NAME: usize = 30;
 
@@ -271,6 +274,8 @@ mod tests {
             format!("sha256:{key}ghp_short"),
             format!("h1:{key}="),
             "{\"auths\": {\"ghcr.io\": {\"auth\": \"${auth}\"}}}".to_owned(),
+            "Such as {\"auths\": {\"r.example\": {\"auth\": \"dXNlcm5hbWU6cGFzc3dvcmQ=\"}}}"
+                .to_owned(),
             "variable \"secret_access_key\" {\n  type = string\n}\n".to_owned(),
         ] {
             check(&text, false);
