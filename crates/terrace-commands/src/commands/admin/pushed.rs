@@ -84,7 +84,7 @@ impl PushedContent {
     /// Reads everything.
     ///
     /// # Errors
-    /// A manifest or a tag cannot be read: a manifest may refer to any content.
+    /// A manifest cannot be read: it may refer to any content.
     pub(crate) fn read(client: &Client<'_>, output: &Output) -> Result<Self, Failure> {
         let (content, damaged) = Self::read_most(client, output)?;
         not_understood(damaged).map(|()| content)
@@ -126,9 +126,11 @@ impl PushedContent {
                 self.manifests.insert(key, named.collect());
             }
             FactKey::Pushed(PushedFact::Tag(repository, name)) => {
-                let tag = serde_json::from_str(&fact.document).ok()?;
-                self.tags
-                    .insert((repository.to_string(), name.to_string()), tag);
+                // A tag uses nothing that its manifest does not use.
+                if let Ok(tag) = serde_json::from_str(&fact.document) {
+                    let key = (repository.to_string(), name.to_string());
+                    self.tags.insert(key, tag);
+                }
             }
             _ => {}
         }

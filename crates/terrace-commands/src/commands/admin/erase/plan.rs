@@ -90,6 +90,12 @@ impl Known {
         let (pushed, damaged) = PushedContent::read_most(client, output)?;
         if is_pushed {
             not_understood(damaged)?;
+        } else {
+            for key in damaged {
+                output.warning(&format!(
+                    "{key:?} cannot be read: its repository keeps everything that it has"
+                ));
+            }
         }
         let (stored, _) = all_archives(client, output)?;
         let tombstones = tombstones(client, output)?;
