@@ -21,8 +21,8 @@ use terrace_jose::{Claims, Expected, IssuerKeys, IssuerUrl, Quoted, TokenError, 
 ///   "claims": {"repository": "acme/terraform-provider-widget", "ref": "refs/tags/v*"}}]
 /// ```
 ///
-/// A rule may have an `audience`, which replaces the registry's own. It may grant `read` and narrower scopes,
-/// but never `admin`, though `admin:acme`: otherwise push access to a repository would give control of the registry.
+/// A rule may have an `audience`, which replaces the registry's own. It may grant `read`, `backup` and the scopes of namespaces, such
+/// as `admin:acme`, but never `admin`: otherwise push access to a repository would give control of the registry.
 ///
 /// Its claims must identify the trusted jobs. Terrace knows which claims of GitHub and GitLab do so; a rule
 /// for another issuer requires `sub`, or sets `"identifies": true`.
@@ -247,6 +247,9 @@ impl TrustedPublisher {
     }
 }
 
+/// The start of the refs of branches.
+const BRANCHES: &str = "refs/heads/";
+
 /// Returns whether a GitHub claim excludes `pull_request_target`: by the event, by a tag (such a run belongs
 /// to the base branch), by an environment, which has its own rules, or by a workflow. Another environment or
 /// workflow may lack such rules, so a pattern that matches several of them excludes nothing.
@@ -257,7 +260,10 @@ fn excludes_forks(name: &str, pattern: &ClaimPattern) -> bool {
         "environment" | "environment_node_id" => is_one(Some(&text)),
         "job_workflow_ref" | "workflow_ref" => is_one(text.split('@').next()),
         "event_name" => !pattern.matches("pull_request_target"),
-        "ref" => text.starts_with("refs/tags/"),
+        "ref" => {
+            let start = text.split('*').next().unwrap_or_default();
+            !start.starts_with(BRANCHES) && !BRANCHES.starts_with(start)
+        }
         "ref_type" => !pattern.matches("branch"),
         "sub" => {
             let until = |name, end| {

@@ -251,6 +251,7 @@ fn a_rule_that_a_pull_request_from_a_fork_can_match_is_reported() {
     }
     for claims in [
         json!({ "repository": "acme/widget", "ref": "refs/tags/v*" }),
+        json!({ "repository": "acme/widget", "ref": "refs/merge-queue/*" }),
         json!({ "repository": "acme/widget", "ref_type": "tag" }),
         json!({ "repository": "acme/widget", "ref": "refs/heads/main", "event_name": "push" }),
         json!({ "repository": "acme/widget", "environment": "release" }),
