@@ -129,7 +129,11 @@ impl ToolCall {
                 given.text("cursor")?.unwrap_or_default(),
             ),
             Tool::HowToAuthenticate => Self::Authentication,
-            tool => given.about_package(tool, own)?,
+            Tool::GetModule
+            | Tool::GetProvider
+            | Tool::GetDocs
+            | Tool::ListVersions
+            | Tool::CompareVersions => given.about_package(tool, own)?,
         };
         given.check_all_taken(tool)?;
         Ok(call)

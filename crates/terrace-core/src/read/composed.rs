@@ -106,7 +106,8 @@ impl Composed {
     }
 }
 
-/// Redirects to the newest version that can be installed; `None` if there is none.
+/// Redirects to the newest version that can be installed; `None` if there is none. A new route of a version needs an arm: without one
+/// it would redirect to itself.
 fn latest<S>(route: &ApiRoute, overview: &Overview) -> Option<Reply<S>> {
     let version = RequestedVersion::Exact(overview.newest()?.version.clone());
     Some(redirect(match route.clone() {
