@@ -1,8 +1,8 @@
 //! Files that hold secrets according to their contents, under any name.
 //!
-//! Each form is exact: a key, a prefix that only tokens of one service have, or the name of a setting that is always a secret. The
-//! value has to be a literal of the service's length with letters and digits of many kinds, so that references, templates
-//! and placeholders are none.
+//! Each form is exact: a key, a prefix that only tokens of one service have, or the name of a setting that is always a secret, in
+//! some files only. The value has to be a literal of the service's length, with a digit and many different characters, so that
+//! references, templates and placeholders are none.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;

@@ -348,7 +348,7 @@ fn remove(kind: RuleKind, ids: &[RuleId], session: Session<'_>) -> Result<(), Fa
         client.remove_rule(*id)?;
         output.progress(&format!("rule {id} is removed"));
     }
-    let line = "removed: they grant nothing any more, after a minute; tokens issued before stay valid until they end";
+    let line = "removed: they grant nothing after a minute; tokens that were issued earlier stay valid until they expire";
     output.result(&[line], &json!({ "status": "ok", "removed": ids }));
     Ok(())
 }
