@@ -45,10 +45,10 @@ function digest(directory) {
 /** A package from npm that is no dependency of the project: with its own, each is larger than all of those. */
 const npmTool = (name, version) => cached(name, version, join("node_modules", name), (home, log) => npmInstall(`${name}@${version}`, home, log));
 
-/** A package from PyPI with its dependencies and these extras; `path` leads to its file in a directory of packages. */
-const pipPackage = (name, version, path, extras = "") =>
-  cached(name, version, path, (home, log) => {
-    const args = ["-m", "pip", "install", "--quiet", "--no-compile", "--only-binary", ":all:", "--target", home, `${name}${extras}==${version}`];
+/** A program from PyPI. */
+const pipProgram = (name, version) =>
+  cached(name, version, join("bin", name), (home, log) => {
+    const args = ["-m", "pip", "install", "--quiet", "--no-compile", "--only-binary", ":all:", "--target", home, `${name}==${version}`];
     return run("python3", args, { log, timeout: PATIENCE_MS });
   });
 
@@ -91,7 +91,7 @@ const GROUPS = [
     "@modelcontextprotocol/client": npmTool("@modelcontextprotocol/client", "2.4.0"),
     azurite: npmTool("azurite", "3.37.0"),
   },
-  { moto: pipPackage("moto", "5.2.1", "moto", "[server,s3]"), zizmor: pipPackage("zizmor", "1.32.0", "bin/zizmor") },
+  { zizmor: pipProgram("zizmor", "1.32.0") },
   { terraform: { find: () => onPath("terraform"), ensure: () => Promise.reject(new Error("put it on PATH: the tests require it")) } },
 ];
 

@@ -1,13 +1,12 @@
 // `terrace serve` in several processes over one object store.
 import { unlessOnPath } from "../support/programs.mjs";
 import { defineSharedStore } from "../support/shared-store.mjs";
-import { startAzure, startGateway, startS3 } from "../support/stores.mjs";
+import { startAzure, startGateway } from "../support/stores.mjs";
 import { describe, test } from "../support/testing.mjs";
 
 const STORES = [
-  { name: "a bucket in memory", program: "moto", start: startS3 },
   { name: "a container of Azure", program: "azurite", start: startAzure, options: { scheme: "az", presigns: false } },
-  { name: "a bucket over files", program: "versitygw", start: startGateway },
+  { name: "a bucket", program: "versitygw", start: startGateway },
 ];
 
 for (const { name, program, start, options } of STORES) {

@@ -21,7 +21,7 @@ const POLL = 1;
 const SEEN = 20;
 
 /**
- * Defines the tests of the suite that is being defined. `start` starts a store with an empty bucket, as `startS3` of
+ * Defines the tests of the suite that is being defined. `start` starts a store with an empty bucket, as `startGateway` of
  * `stores.mjs` does; `scheme` is that of its URL. `presigns` states whether archives have URLs of the store.
  */
 export function defineSharedStore(start, { scheme = "s3", presigns = true } = {}) {

@@ -1,9 +1,8 @@
 // Object stores on this machine, with empty buckets: each function starts one, which `cleanup` stops. It returns `{ endpoint, env }`
-// with the variables for its clients; those with the S3 API also `region`, `accessKeyId` and `secretAccessKey`.
+// with the variables for its clients; that with the S3 API also `region`, `accessKeyId` and `secretAccessKey`.
 import { createHmac } from "node:crypto";
-import { mkdir, readFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
 
 import { temporaryDirectory } from "../../../scripts/lib/cleanup.mjs";
 import { find } from "../../../scripts/lib/clients.mjs";
@@ -13,40 +12,25 @@ import { freePort } from "../../../scripts/server.mjs";
 
 const S3 = { region: "us-east-1", accessKeyId: "terrace", secretAccessKey: "a-key-that-opens-nothing" };
 
-/** Starts a program, and waits until `ready` returns a value, which is returned. */
-async function started(cleanup, command, args, { log, env, ready }) {
+/** Starts a program, and waits until it answers at this URL: its answer is a refusal without credentials. */
+async function started(cleanup, command, args, { log, env, url }) {
   const server = await serveProgram(command, args, { log, env: { ...process.env, ...env } });
   cleanup.add(`stopping ${command}`, server.stop);
-  const found = await until(ready, { ended: server.ended });
-  if (!found) throw new Error(`${command} did not start: see ${log}`);
-  return found;
+  if (!(await until(() => fetch(url), { ended: server.ended }))) throw new Error(`${command} did not start: see ${log}`);
 }
 
-/** Returns what clients of a store with the S3 API need. */
-function described(endpoint) {
-  const env = { AWS_ENDPOINT_URL: endpoint, AWS_ALLOW_HTTP: "true", AWS_REGION: S3.region, AWS_ACCESS_KEY_ID: S3.accessKeyId, AWS_SECRET_ACCESS_KEY: S3.secretAccessKey };
-  return { ...S3, endpoint, env };
-}
-
-/** moto, which checks the conditions of writes. */
-export async function startS3(cleanup, { buckets, log }) {
-  // The directory of the package is in that of all that it needs.
-  const env = { PYTHONPATH: dirname(find("moto")) };
-  const ready = async () => (await readFile(log, "utf8")).match(/^(\d+)$/m)?.[1];
-  const port = await started(cleanup, "python3", [fileURLToPath(new URL("s3_server.py", import.meta.url)), ...buckets], { log, env, ready });
-  return described(`http://127.0.0.1:${port}`);
-}
-
-/** The Versity S3 Gateway, over files. */
+/** The Versity S3 Gateway, over files. It checks signatures, checksums and the conditions of writes. */
 export async function startGateway(cleanup, { buckets, log }) {
   const directory = temporaryDirectory(cleanup);
   // A bucket is a directory.
   for (const bucket of buckets) await mkdir(join(directory, bucket), { recursive: true });
   const listen = `127.0.0.1:${await freePort()}`;
-  const env = { ROOT_ACCESS_KEY: S3.accessKeyId, ROOT_SECRET_KEY: S3.secretAccessKey };
-  // Its answer is a refusal without credentials.
-  await started(cleanup, "versitygw", ["--port", listen, "posix", directory], { log, env, ready: () => fetch(`http://${listen}`) });
-  return described(`http://${listen}`);
+  const endpoint = `http://${listen}`;
+  const { region, accessKeyId, secretAccessKey } = S3;
+  const keys = { ROOT_ACCESS_KEY: accessKeyId, ROOT_SECRET_KEY: secretAccessKey };
+  await started(cleanup, "versitygw", ["--port", listen, "posix", directory], { log, env: keys, url: endpoint });
+  const env = { AWS_ENDPOINT_URL: endpoint, AWS_ALLOW_HTTP: "true", AWS_REGION: region, AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey };
+  return { ...S3, endpoint, env };
 }
 
 /** The account of Azurite, which its documentation contains. */
@@ -59,7 +43,7 @@ export async function startAzure(cleanup, { buckets, log }) {
   const endpoint = `http://127.0.0.1:${port}/${ACCOUNT}`;
   const program = join(find("azurite"), "dist", "src", "blob", "main.js");
   const args = [program, "--inMemoryPersistence", "--skipApiVersionCheck", "--blobHost", "127.0.0.1", "--blobPort", String(port)];
-  await started(cleanup, process.execPath, args, { log, ready: () => fetch(endpoint) });
+  await started(cleanup, process.execPath, args, { log, url: endpoint });
   for (const bucket of buckets) {
     const { status } = await fetch(`${endpoint}/${bucket}?restype=container`, { method: "PUT", headers: signed(bucket) });
     if (status !== 201) throw new Error(`Azurite answers ${status} to the creation of ${bucket}`);
