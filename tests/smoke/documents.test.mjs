@@ -1,9 +1,9 @@
-// What the Worker reads in archives: it inspects modules, and inflates the members of documentation with the platform's decompressor.
+// Members of documentation, which the Worker inflates with the platform's decompressor.
 import assert from "node:assert/strict";
 import { gzipSync } from "node:zlib";
 
 import { sha256 } from "../clients/support/archives.mjs";
-import { HERE, module, provider, saying } from "../clients/support/releases.mjs";
+import { HERE, provider } from "../clients/support/releases.mjs";
 import { before, describe, test } from "../clients/support/testing.mjs";
 import { smokeRegistry } from "./support/server.mjs";
 
@@ -17,19 +17,6 @@ describe("documents", () => {
     const key = await registry.trusts("documents");
     await registry.publishes(provider({ address: PROVIDER, version: "1.0.0", key, platforms: [HERE] }));
   });
-
-  for (const format of ["zip", "tar.gz"]) {
-    test(`a module in a ${format} is inspected before it is published`, async () => {
-      const address = `documents/${format.replace(".", "-")}/aws`;
-      const publish = (files, subdir) => registry.publish(module({ address, version: "1.0.0", format, files, subdir }));
-      const { status, answer } = await publish(saying(address), "elsewhere");
-      assert.equal(status, 422, JSON.stringify(answer));
-      assert.match(JSON.stringify(answer), /elsewhere/);
-      const escaping = await publish({ ...saying(address), "../escaped.tf": "" });
-      assert.equal(escaping.status, 422, JSON.stringify(escaping.answer));
-      assert.equal((await publish(saying(address))).status, 201);
-    });
-  }
 
   /** Describes documentation of gzip members: the first is the table of the others. */
   function documentation(head, ...members) {
