@@ -31,7 +31,7 @@ const RUNS = [
   [{ more: NATIVE }, "clients/native/acceptance", "clients/native/killed", "clients/registry/store"],
   [{ test: NATIVE, more: WORKERD }, "clients/admin/admin", "clients/mirror/pull", "clients/registry/doctor", "compatibility/clients"],
   [{ test: NATIVE, more: BOTH_MODES }, "clients/mirror/mirror", "clients/oci/oci", "clients/oci/oci-push", "clients/registry/modules", "clients/registry/providers"],
-  [{ more: WORKERD }, "clients/registry/big-archives", "clients/worker/config", "clients/worker/edge", "clients/worker/lost-kv", "clients/worker/observed"],
+  [{ more: WORKERD }, "clients/registry/big-archives", "clients/worker/config", "clients/worker/edge", "clients/worker/observed"],
   [{ more: WORKERD }, "clients/worker/packed", "clients/worker/soak", "clients/worker/standby", "clients/worker/upgrade"],
   [{ more: BOTH_MODES }, "clients/worker/failover", "clients/worker/killed", "clients/worker/races"],
 ];

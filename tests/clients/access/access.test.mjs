@@ -16,18 +16,15 @@ const PRIVATE = { TERRACE_ACCESS: "private" };
 /** Publishes the test packages. */
 async function fill(registry) {
   const key = await newKey();
-  for (const namespace of ["acme", "open"]) {
-    await registry.trusts(namespace, key);
-    await registry.publishes(provider({ address: `${namespace}/hello`, version: "1.0.0", key }));
-  }
-  await registry.publishes(module({ address: "acme/vpc/aws", version: "1.0.0", files: saying("acme/vpc/aws 1.0.0") }));
+  await registry.trusts("acme", key);
+  await registry.publishes(provider({ address: "acme/hello", version: "1.0.0", key }), module({ address: "acme/vpc/aws", version: "1.0.0", files: saying("acme/vpc/aws 1.0.0") }));
 }
 
 const main = { "provider.tf": usingProvider(`${HOST}/acme/hello`, "1.0.0"), "module.tf": usingModule(`${HOST}/acme/vpc/aws`, "1.0.0") };
 const byEnvironment = (token) => ({ env: { TF_TOKEN_terrace_test: token } });
 
 describe("a private registry", () => {
-  const registry = useRegistry({ vars: { ...PRIVATE, TERRACE_ACCESS_EXCEPT: "open" } });
+  const registry = useRegistry({ vars: PRIVATE });
   let reader;
   before(async () => {
     await fill(registry);
@@ -56,11 +53,6 @@ describe("a private registry", () => {
       const said = await refusedFor(t, { "main.tf": main["provider.tf"] });
       assert.match(said, /requires authentication credentials|401/);
       assert.match(await refusedFor(t, { "main.tf": main["module.tf"] }), /401/);
-    });
-
-    test("a public namespace of a private registry needs no token", async (t) => {
-      const files = { "main.tf": usingProvider(`${HOST}/open/hello`, "1.0.0") };
-      await (await client.workspace(t, registry, files)).runs("init");
     });
 
     test("a wrong token is refused, and the client reports it (2.1.5, 3.3)", async (t) => {

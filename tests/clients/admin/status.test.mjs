@@ -1,9 +1,9 @@
 // The status of a release after its publish, and the messages about it to users of the real clients.
 import assert from "node:assert/strict";
 
-import { HOST, usingModule, usingProvider, withEachClient } from "../support/client.mjs";
+import { HOST, usingProvider, withEachClient } from "../support/client.mjs";
 import { useRegistry } from "../support/registry.mjs";
-import { module, provider, saying } from "../support/releases.mjs";
+import { provider } from "../support/releases.mjs";
 import { before, describe, test } from "../support/testing.mjs";
 
 describe("the status of a release", () => {
@@ -57,17 +57,6 @@ describe("the status of a release", () => {
       assert.match(said, /no longer available/);
       assert.match(said, new RegExp(`acme/${type} 1.1.0 is revoked: CVE-2026-1234`));
       assert.match((await found.runs("init", "-upgrade")).said, /v1\.0\.0/);
-    });
-
-    test("a revoked version of a module is not found, and others are", async (t) => {
-      const address = `acme/vpc${count++}/aws`;
-      for (const version of ["1.0.0", "1.1.0"]) await registry.publishes(module({ address, version, files: saying(version) }));
-      const files = { "main.tf": usingModule(`${HOST}/${address}`, "1.0.0") };
-      await say(`modules/${address}/1.0.0`, "revoked", "it deletes");
-      const said = await (await client.workspace(t, registry, files)).fails("init");
-      assert.match(said, /matches the given version constraint/i);
-      const any = { "main.tf": usingModule(`${HOST}/${address}`, ">= 1.0.0") };
-      await (await client.workspace(t, registry, any)).runs("init");
     });
   });
 });

@@ -38,24 +38,6 @@ describe("clients of the Model Context Protocol", () => {
     assert.deepEqual(CALLS.map(({ name }) => name), TOOLS);
   });
 
-  test("the answers are those about the published packages", () => {
-    const [search, module, provider, docs, types, versions, comparison, checked, callers, access] = expected.answers;
-    assert.ok(search.results.some(({ address }) => address === MODULE));
-    assert.equal(module.details.version, "1.2.0");
-    const { inputs } = module.details.module.root;
-    assert.deepEqual(inputs.filter((it) => it.default === undefined).map(({ name }) => name), ["name", "owner"]);
-    assert.ok(provider.documents.some(({ path }) => path.endsWith("/resources/part")));
-    assert.match(docs.text, /A part belongs to one widget/);
-    assert.ok(types.results.some(({ provider, path }) => provider.address === PROVIDER && path.endsWith("/resources/part")));
-    assert.equal(versions.details.versions.find(({ version }) => version === "1.3.0").status.state, "revoked");
-    const changes = comparison.sections.flatMap((section) => section.changes);
-    assert.deepEqual(changes.map(({ name, kind }) => `${kind} ${name}`), ["added owner"]);
-    assert.equal(comparison.breaking, 1);
-    assert.deepEqual(checked.packages.map(({ state }) => state), ["active"]);
-    assert.equal(callers.address, MODULE);
-    assert.equal(access.registry, registry.host);
-  });
-
   for (const transport of ["http", "stdio"]) {
     const target = () => transportsOf(registry)[transport];
 

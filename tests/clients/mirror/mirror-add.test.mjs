@@ -24,7 +24,7 @@ withEachClient((client) => {
     authorities = join(directory, "authorities.pem");
     await writeFile(authorities, texts.join("\n"));
     key = await origin.trusts("acme");
-    for (const version of ["1.0.0", "1.1.0", "2.0.0"]) await origin.publishes(provider({ address: "acme/hello", version, key }));
+    for (const version of ["1.0.0", "1.1.0"]) await origin.publishes(provider({ address: "acme/hello", version, key }));
   });
 
   const terrace = (...args) => mirror.report(args, { env: { SSL_CERT_FILE: authorities } });
@@ -71,21 +71,5 @@ withEachClient((client) => {
     const out = join(work.directory, "out");
     assert.deepEqual(statuses(await terrace("admin", "import", out)), ["1.0.0 created"]);
     assert.deepEqual(statuses(await terrace("mirror", "push", out)), ["1.0.0 unchanged"]);
-  });
-
-  test("mirror sync reads a list, a lock file and a configuration", { skip: onlyLinux }, async (t) => {
-    const list = join(scratch(t), "mirror.toml");
-    await writeFile(list, `[[provider]]\naddress = "${ORIGIN}/acme/hello"\nversions = "2.0.0"\nplatforms = ["${ELSEWHERE}"]\n`);
-    assert.deepEqual(statuses(await mirrors("sync", list)), ["2.0.0 created"]);
-    const packages = () => mirror.json(`/mirror/${ORIGIN}/acme/hello/2.0.0.json`);
-    assert.deepEqual(Object.keys((await packages()).archives), [ELSEWHERE]);
-
-    // This adds a platform to the existing version.
-    const work = await installing(t, "2.0.0", { ".terraform.lock.hcl": await lockedAtOrigin(t, "2.0.0") });
-    assert.deepEqual(statuses(await mirrors("sync", join(work.directory, ".terraform.lock.hcl"))), ["2.0.0 created"]);
-    assert.deepEqual(Object.keys((await packages()).archives).sort(), [ELSEWHERE, HERE].sort());
-    await work.runs("init");
-
-    assert.deepEqual(statuses(await mirrors("sync", work.directory)), ["2.0.0 unchanged"]);
   });
 });

@@ -89,13 +89,5 @@ inBothModes((mode) => {
       const found = await work(t, `${ORIGIN}/acme/widget`, "1.0.0", installedBy(networkMirror(url.slice(0, -1))));
       assert.match(await found.fails("init"), /400 Bad Request|status code 400|unsuccessful status 400|HTTP.*400/);
     });
-
-    test("providers mirror writes this registry's providers into a directory (5.11)", { skip: onlyLinux }, async (t) => {
-      const host = registry.host;
-      const found = await work(t, `${host}/acme/hello`, "1.0.0", "");
-      await found.runs("providers", "mirror", `-platform=${HERE}`, `-platform=${ELSEWHERE}`, "out");
-      const written = JSON.parse(await found.read(`out/${host}/acme/hello/1.0.0.json`));
-      assert.deepEqual(Object.keys(written.archives).sort(), [HERE, ELSEWHERE].sort());
-    });
   });
 });

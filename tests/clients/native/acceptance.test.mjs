@@ -1,8 +1,6 @@
 // `npm run acceptance` against a registry that it reaches only over the network.
 import assert from "node:assert/strict";
-import { once } from "node:events";
 import { readdir } from "node:fs/promises";
-import { createServer } from "node:http";
 import { join } from "node:path";
 
 import { root } from "../../../scripts/lib/paths.mjs";
@@ -70,16 +68,5 @@ describe("the command line", () => {
       [[registry.url, "--yes"], { TERRACE_TOKEN: "a-wrong-token-of-16" }, /answers 401 to a publish/],
       [["http://127.0.0.1:9", "--yes"], {}, /http:\/\/127\.0\.0\.1:9 does not answer: /],
     ]) assert.match(await fails(args, env), told);
-  });
-
-  test("names a web server that is no registry", async (t) => {
-    const server = createServer((_, response) => response.writeHead(200, { "content-type": "text/html" }).end("<html>hello</html>"));
-    server.listen(0, "127.0.0.1");
-    t.after(() => server.close());
-    await once(server, "listening");
-    const url = `http://127.0.0.1:${server.address().port}`;
-    const { code, output } = await run(process.execPath, [SCRIPT, url, "--yes"], { env: { ...process.env, ...registry.env } });
-    assert.equal(code, 1);
-    assert.match(output, /answers PUT .* without JSON: it is no Terrace registry/);
   });
 });

@@ -76,32 +76,21 @@ withEachClient((client) => {
 describe("clients of other projects at a private registry", { skip: onlyLinux }, () => inBothModes((mode) => {
   const registry = usePrivateRegistry(mode);
 
-  for (const [program, ...args] of [
-    ["crane", "ls"],
-    ["regctl", "tag", "ls"],
-    ["oras", "repo", "tags"],
-    ["skopeo", "list-tags"],
+  for (const [program, list, download] of [
+    ["crane", ["ls"], (repository, digest) => ["blob", `${repository}@${digest}`]],
+    ["regctl", ["tag", "ls"], (repository, digest) => ["blob", "get", repository, digest]],
+    ["oras", ["repo", "tags"], (repository, digest) => ["blob", "fetch", "--output", "-", `${repository}@${digest}`]],
+    ["skopeo", ["list-tags"], (repository) => ["--insecure-policy", "copy", `docker://${repository}:1.0.0`, "dir:pulled"]],
   ]) {
-    test(`${program} lists tags only with a token as the password (6.10)`, { skip: unlessOnPath(program) }, async (t) => {
-      const repository = `${program === "skopeo" ? "docker://" : ""}${registry.host}/modules/acme/greeting/local`;
-      const { stdout } = await runs(program, [...args, repository], await ociHome(t, registry, registry.reader));
-      assert.match(stdout.toString(), /1\.0\.0/);
+    test(`${program} lists tags and downloads an archive only with a token as the password (6.10)`, { skip: unlessOnPath(program) }, async (t) => {
+      const repository = `${registry.host}/modules/acme/greeting/local`;
+      const listing = [...list, `${program === "skopeo" ? "docker://" : ""}${repository}`];
+      const options = await ociHome(t, registry, registry.reader);
+      assert.match((await runs(program, listing, options)).stdout.toString(), /1\.0\.0/);
       for (const password of [null, "wrong"]) {
-        const { code, output } = await run(program, [...args, repository], await ociHome(t, registry, password));
+        const { code, output } = await run(program, listing, await ociHome(t, registry, password));
         assert.notEqual(code, 0, output);
       }
-    });
-  }
-
-  for (const [program, download] of [
-    ["crane", (repository, digest) => ["blob", `${repository}@${digest}`]],
-    ["regctl", (repository, digest) => ["blob", "get", repository, digest]],
-    ["oras", (repository, digest) => ["blob", "fetch", "--output", "-", `${repository}@${digest}`]],
-    ["skopeo", (repository) => ["--insecure-policy", "copy", `docker://${repository}:1.0.0`, "dir:pulled"]],
-  ]) {
-    test(`${program} downloads an archive with a token as the password`, { skip: unlessOnPath(program) }, async (t) => {
-      const repository = `${registry.host}/modules/acme/greeting/local`;
-      const options = await ociHome(t, registry, registry.reader);
       const { stdout } = await runs(program, download(repository, `sha256:${registry.archive}`), options);
       const bytes = program === "skopeo" ? await readFile(join(options.cwd, "pulled", registry.archive)) : stdout;
       assert.equal(sha256(bytes), registry.archive);

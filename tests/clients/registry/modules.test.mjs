@@ -59,18 +59,6 @@ inBothModes((mode) => {
       assert.equal(await says(t, `${HOST}/Acme/Case_Matters/aws`, "1.0.0"), "as written");
     });
 
-    test("get -update installs a version published after init", async (t) => {
-      const work = await client.workspace(t, registry, { "main.tf": usingModule(`${HOST}/acme/updated-${client.name}/aws`, "~> 1.0") });
-      const address = `acme/updated-${client.name}/aws`;
-      await registry.publishes(module({ address, version: "1.0.0", files: saying("one") }));
-      await work.runs("init");
-      await registry.publishes(module({ address, version: "1.1.0", files: saying("two") }));
-      await work.runs("get");
-      assert.equal((await work.outputs()).says, "one");
-      await work.runs("get", "-update");
-      assert.equal((await work.outputs()).says, "two");
-    });
-
     test("an archive whose bytes were changed in the bucket is refused (4.7)", async (t) => {
       const address = `acme/changed-${client.name}/aws`;
       const original = module({ address, version: "1.0.0", files: saying(`good for ${client.name}`) });
@@ -81,13 +69,6 @@ inBothModes((mode) => {
       await registry.overwrite(`archives/${digest}.zip`, bytes);
       const work = await client.workspace(t, registry, { "main.tf": usingModule(`${HOST}/${address}`, "1.0.0") });
       assert.match(await work.fails("init"), /Checksums did not match/);
-    });
-
-    test("an unpublished version is reported with the newest published one", async (t) => {
-      const work = await client.workspace(t, registry, { "main.tf": usingModule(`${HOST}/acme/plain/aws`, "9.9.9") });
-      const said = await work.fails("init");
-      assert.match(said, /no available version of module "terrace\.test\/acme\/plain\/aws"/);
-      assert.match(said, /newest available version is 1\.0\.0/);
     });
 
     test("an unpublished module is not found (3.3)", async (t) => {

@@ -4,7 +4,6 @@ import assert from "node:assert/strict";
 import { HOST, usingProvider, withEachClient } from "../support/client.mjs";
 import { inBothModes, useRegistry } from "../support/registry.mjs";
 import { ELSEWHERE, HERE, provider } from "../support/releases.mjs";
-import { newKey } from "../support/signing.mjs";
 import { before, test } from "../support/testing.mjs";
 
 const digests = ({ body }) => body.shasums.trim().split("\n").map((line) => line.split(" ")[0]).sort();
@@ -34,15 +33,6 @@ inBothModes((mode) => {
       assert.equal(locked.h1.length, 1);
     });
 
-    test("a second init installs the locked version, although there is a newer one, and init -upgrade the newer one", async (t) => {
-      const work = await client.workspace(t, registry, { "main.tf": usingProvider(`${HOST}/acme/hello`, "1.0.0") });
-      await work.runs("init");
-      await work.write("main.tf", usingProvider(`${HOST}/acme/hello`, ">= 1.0"));
-      await work.remove(".terraform");
-      assert.match((await work.runs("init")).said, /Installed terrace\.test\/acme\/hello v1\.0\.0/);
-      assert.match((await work.runs("init", "-upgrade")).said, /Installed terrace\.test\/acme\/hello v1\.2\.0/);
-    });
-
     test("providers lock records the hashes of two platforms, and init accepts them", async (t) => {
       const work = await client.workspace(t, registry, { "main.tf": usingProvider(`${HOST}/acme/hello`, "1.2.0") });
       await work.runs("providers", "lock", `-platform=${HERE}`, `-platform=${ELSEWHERE}`);
@@ -66,15 +56,6 @@ inBothModes((mode) => {
     test("an unpublished platform is reported (2.2.1)", async (t) => {
       const work = await client.workspace(t, registry, { "main.tf": usingProvider(`${HOST}/acme/hello`, "1.2.0") });
       assert.match(await work.fails("providers", "lock", "-platform=plan9_386"), /plan9_386/);
-    });
-
-    test("a provider signed by an unregistered key can neither be published nor installed", async (t) => {
-      const stranger = await newKey();
-      const { status, answer } = await registry.publish(provider({ address: "acme/forged", version: "1.0.0", key: stranger }));
-      assert.equal(status, 422);
-      assert.match(answer.errors.join(), /signature/);
-      const work = await client.workspace(t, registry, { "main.tf": usingProvider(`${HOST}/acme/forged`, "1.0.0") });
-      assert.match(await work.fails("init"), /does not have a provider named/);
     });
 
     test("a package whose bytes were changed in the bucket is refused (2.3)", async (t) => {

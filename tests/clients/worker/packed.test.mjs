@@ -70,20 +70,6 @@ describe("the packed registry", { skip: isWindows && "the programs on its PATH a
     assert.match(output, /wrangler\.jsonc has everything that Terrace \S+ needs.*env\.INDICES .*env\.FACTS .*--dry-run: exiting now/s);
   });
 
-  test("is not deployed without one of its bindings", async () => {
-    const file = join(folder, "wrangler.jsonc");
-    const text = await readFile(file, "utf8");
-    try {
-      await writeFile(file, text.replace('"binding": "FACTS"', '"binding": "FACT"'));
-      const { code, output } = await run(join(env.PATH, "npm"), ["run", "deploy", "--", "--dry-run"], { cwd: folder, env });
-      assert.equal(code, 1);
-      assert.match(output, /The binding FACTS is missing/);
-      assert.doesNotMatch(output, /Total Upload/);
-    } finally {
-      await writeFile(file, text);
-    }
-  });
-
   test("runs with its own configuration under wrangler dev", async (t) => {
     await writeFile(join(folder, ".dev.vars"), `TERRACE_ADMIN_TOKEN="${TOKEN}"\n`);
     const port = await freePort();

@@ -1,11 +1,11 @@
-// The version in every file, and the order of versions.
+// The version in every file.
 import assert from "node:assert/strict";
 import { cp, mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 
 import { root } from "../../../scripts/lib/paths.mjs";
 import { checkRelease } from "../../../scripts/release/check.mjs";
-import { compareVersions, currentVersion, parseVersion, writeVersions } from "../../../scripts/release/versions.mjs";
+import { currentVersion, parseVersion, writeVersions } from "../../../scripts/release/versions.mjs";
 import { scratch } from "../../clients/support/scratch.mjs";
 import { test } from "../../clients/support/testing.mjs";
 
@@ -18,15 +18,6 @@ async function copyOfThis(t) {
   }
   return directory;
 }
-
-test("versions are ordered by their numbers, and prereleases come first", () => {
-  const ordered = ["0.9.9", "0.10.0-9", "0.10.0", "1.0.0"];
-  for (let i = 1; i < ordered.length; i += 1) {
-    assert.ok(compareVersions(ordered[i - 1], ordered[i]) < 0, `${ordered[i - 1]} < ${ordered[i]}`);
-    assert.ok(compareVersions(ordered[i], ordered[i - 1]) > 0);
-    assert.equal(compareVersions(ordered[i], ordered[i]), 0);
-  }
-});
 
 test("a text that is no version is rejected", () => {
   for (const text of [undefined, "", "1.2", "v1.2.3", "1.2.3+b", "01.2.3", "1.2.3\n", "1.2.3-", "latest"]) {
