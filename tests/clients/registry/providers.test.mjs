@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 
 import { HOST, usingProvider, withEachClient } from "../support/client.mjs";
 import { inBothModes, useRegistry } from "../support/registry.mjs";
-import { ELSEWHERE, HERE, provider } from "../support/releases.mjs";
+import { HERE, provider } from "../support/releases.mjs";
 import { before, test } from "../support/testing.mjs";
 
 const digests = ({ body }) => body.shasums.trim().split("\n").map((line) => line.split(" ")[0]).sort();
@@ -31,15 +31,6 @@ inBothModes((mode) => {
       const locked = await work.lockedHashes();
       assert.deepEqual(locked.zh.sort(), digests(releases["1.2.0"]));
       assert.equal(locked.h1.length, 1);
-    });
-
-    test("providers lock records the hashes of two platforms, and init accepts them", async (t) => {
-      const work = await client.workspace(t, registry, { "main.tf": usingProvider(`${HOST}/acme/hello`, "1.2.0") });
-      await work.runs("providers", "lock", `-platform=${HERE}`, `-platform=${ELSEWHERE}`);
-      const locked = await work.lockedHashes();
-      assert.deepEqual(locked.zh.sort(), digests(releases["1.2.0"]));
-      assert.equal(new Set(locked.h1).size, 2);
-      await work.runs("init", "-lockfile=readonly");
     });
 
     test("a prerelease is installed if its exact version is required (2.1.4)", async (t) => {
