@@ -83,10 +83,7 @@ pub fn documents(data: &[u8]) {
         b'v' => {
             let metadata = IndexMetadata {
                 etag: "\"etag\"".to_owned(),
-                revoked: None,
-                is_blocked: false,
-                content: None,
-                pull: None,
+                ..IndexMetadata::default()
             };
             let text = std::str::from_utf8(data).ok();
             let described = text.and_then(|text| PublishedDigests::parse(&metadata, text));

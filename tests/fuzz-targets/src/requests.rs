@@ -48,10 +48,7 @@ pub fn read(data: &[u8]) {
         let metadata = serde_json::from_str::<IndexMetadata>(metadata);
         let metadata = metadata.unwrap_or_else(|_| IndexMetadata {
             etag: "\"etag\"".to_owned(),
-            revoked: None,
-            is_blocked: false,
-            content: None,
-            pull: None,
+            ..IndexMetadata::default()
         });
         let body = match lookup.form {
             IndexForm::Stream => Body::Stream(body.as_bytes().to_vec()),

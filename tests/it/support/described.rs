@@ -70,10 +70,7 @@ fn put_overview(memory: &Memory, package: &Package, overview: &Overview) {
 pub fn put(memory: &Memory, key: &IndexKey, text: String) {
     let metadata = IndexMetadata {
         etag: short_etag(&text),
-        revoked: None,
-        is_blocked: false,
-        content: None,
-        pull: None,
+        ..IndexMetadata::default()
     };
     memory.restore_index(&key.to_string(), IndexDocument { text, metadata });
 }

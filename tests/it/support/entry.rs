@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use futures_util::FutureExt as _;
 use terrace_app::driver;
-use terrace_app::driver::{Answer, PendingRead, ReadIndices, RequestStep, Unfinished};
+use terrace_app::driver::{Answer, ReadIndices, RequestStep, Unfinished};
 use terrace_app::host::{Host as _, Indices as _};
 use terrace_core::config::Config;
 use terrace_core::http::reply::Body;
@@ -53,70 +53,46 @@ pub fn by_entry(
         RequestStep::Continue(unfinished) => return Err(unfinished.with_stream(Vec::new)),
         RequestStep::Read(pending) => pending,
     };
-    if !pending.others().is_empty() {
-        return by_several(memory, config, pending, kv_millis);
-    }
-    let found = memory.get(pending.key(), pending.form(), pending.cache_seconds());
-    let found = found
-        .now_or_never()
-        .expect("operations in memory are immediate");
-    memory.advance_ms(kv_millis);
     let mut value = Vec::new();
-    let found = found.map(|found| {
-        found.map(|StoredIndex { metadata, body }| {
-            let body = match body {
-                Body::Stream(stream) => {
-                    value = stream;
-                    Body::Stream(())
-                }
-                Body::Text(text) => Body::Text(text),
-                Body::Empty => Body::Empty,
-            };
-            StoredIndex { metadata, body }
+    let mut of_javascript = |StoredIndex { metadata, body }| {
+        let body = match body {
+            Body::Stream(stream) => {
+                value = stream;
+                Body::Stream(())
+            }
+            Body::Text(text) => Body::Text(text),
+            Body::Empty => Body::Empty,
+        };
+        StoredIndex { metadata, body }
+    };
+    let is_single = pending.others().is_empty();
+    let found = if is_single {
+        let found = memory.get(pending.key(), pending.form(), pending.cache_seconds());
+        let found = done(found);
+        found.map(|found| ReadIndices::from(found.map(&mut of_javascript)))
+    } else {
+        let keys: Vec<&IndexKey> = pending.keys().collect();
+        let found = done(memory.get_all(&keys, pending.cache_seconds()));
+        found.map(|found| {
+            let mut found = found.into_iter().map(|it| it.map(&mut of_javascript));
+            ReadIndices {
+                first: found.next().flatten(),
+                others: found.collect(),
+            }
         })
-    });
-    let range = header("range").filter(|_| pending.takes_range());
+    };
+    memory.advance_ms(kv_millis);
+    let range = header("range").filter(|_| is_single && pending.takes_range());
     let range = range.map(str::to_owned);
-    let found = found.map(ReadIndices::from);
     match pending.finish(found, range, config, memory.cache(), memory.now_ms()) {
         Ok(answer) => Ok(made(config, answer, value)),
         Err(unfinished) => Err(unfinished.with_stream(|| value)),
     }
 }
 
-/// Answers a read with several keys, all of whose values are read as text.
-fn by_several(
-    memory: &Memory,
-    config: &Config,
-    pending: PendingRead,
-    kv_millis: u64,
-) -> Result<ByEntry, Box<Unfinished<Vec<u8>>>> {
-    let keys: Vec<&IndexKey> = pending.keys().collect();
-    let found = memory.get_all(&keys, pending.cache_seconds());
-    let found = found
-        .now_or_never()
-        .expect("operations in memory are immediate");
-    memory.advance_ms(kv_millis);
-    let text = |found: Option<StoredIndex<Vec<u8>>>| {
-        found.map(|StoredIndex { metadata, body }| {
-            let body = match body {
-                Body::Text(text) => Body::Text(text),
-                Body::Stream(_) | Body::Empty => panic!("several values are read as text"),
-            };
-            StoredIndex { metadata, body }
-        })
-    };
-    let found = found.map(|found| {
-        let mut found = found.into_iter().map(text);
-        ReadIndices {
-            first: found.next().flatten(),
-            others: found.collect(),
-        }
-    });
-    match pending.finish(found, None, config, memory.cache(), memory.now_ms()) {
-        Ok(answer) => Ok(made(config, answer, Vec::new())),
-        Err(unfinished) => Err(unfinished.with_stream(Vec::new)),
-    }
+fn done<T>(read: impl Future<Output = T>) -> T {
+    let done = read.now_or_never();
+    done.expect("operations in memory are immediate")
 }
 
 fn made(config: &Config, answer: Answer<()>, value: Vec<u8>) -> ByEntry {

@@ -15,6 +15,7 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 
 use super::memory::Memory;
+use super::people::ok;
 use super::registry::Response;
 
 pub const GITHUB: &str = "https://token.actions.githubusercontent.com";
@@ -275,13 +276,5 @@ impl Issuers {
         }
         (url == format!("{issuer}/.well-known/openid-configuration"))
             .then(|| ok(&json!({ "issuer": issuer, "jwks_uri": jwks })))
-    }
-}
-
-fn ok(body: &Value) -> Response {
-    Response {
-        status: 200,
-        headers: Vec::new(),
-        body: body.to_string().into_bytes(),
     }
 }

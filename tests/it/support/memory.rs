@@ -124,7 +124,7 @@ impl Memory {
 
     /// Puts an edge in front of KV, which caches each value for as long as the read permits.
     pub fn at_an_edge(&self) {
-        self.world.kv.set_edge(Edge::keeping());
+        self.world.kv.set_edge(Edge::default());
     }
 
     /// Returns the same storage, as seen by another isolate.

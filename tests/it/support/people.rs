@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use ed25519_dalek::{Signer as _, SigningKey};
+use ed25519_dalek::SigningKey;
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 use terrace_base::secret::Secret;
@@ -14,6 +14,7 @@ use terrace_base::time::UnixTime;
 use terrace_core::auth::access::{Session, SessionKeys};
 use url::Url;
 
+use super::issuer::{self, Signer};
 use super::memory::Memory;
 use super::registry::{Registry, Response, Sent, TOKEN};
 
@@ -122,22 +123,13 @@ impl Provider {
     /// Returns a token with these claims.
     pub fn sign(&self, claims: &Map<String, Value>) -> String {
         let (id, key) = &*self.key.borrow();
-        let header = json!({ "alg": "EdDSA", "kid": id, "typ": "JWT" }).to_string();
-        let claims = Value::from(claims.clone()).to_string();
-        let encode = |text: &[u8]| URL_SAFE_NO_PAD.encode(text);
-        let message = format!(
-            "{}.{}",
-            encode(header.as_bytes()),
-            encode(claims.as_bytes())
-        );
-        let signature = key.sign(message.as_bytes()).to_bytes();
-        format!("{message}.{}", encode(&signature))
+        let header = json!({ "alg": "EdDSA", "kid": id, "typ": "JWT" });
+        issuer::by(&Signer::Ed25519(key.clone()), &header, claims)
     }
 
     pub fn keys(&self) -> Value {
         let (id, key) = &*self.key.borrow();
-        let x = URL_SAFE_NO_PAD.encode(key.verifying_key().as_bytes());
-        json!({ "keys": [{ "kty": "OKP", "crv": "Ed25519", "alg": "EdDSA", "kid": id, "x": x }] })
+        json!({ "keys": [Signer::Ed25519(key.clone()).jwk(id)] })
     }
 
     fn answer(&self, url: &str) -> Option<Response> {

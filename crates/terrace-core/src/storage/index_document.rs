@@ -18,7 +18,7 @@ pub struct IndexDocument {
 }
 
 /// The KV metadata of an index, at most 1,024 bytes.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IndexMetadata {
     /// The entity tag of the bytes, with its quotes.
     pub etag: String,

@@ -17,8 +17,8 @@ pub const ARRIVAL_MS: u64 = 60_000;
 /// The minimum interval between two writes of a key.
 const INTERVAL_MS: u64 = 1_000;
 
-/// KV as its locations see it.
-#[derive(Debug)]
+/// KV as its locations see it. By default, only values that were read are cached.
+#[derive(Debug, Default)]
 pub struct Edge {
     /// Decides which writes have arrived and which operations break. Without it every write arrives at once,
     /// and only values that were read are cached.
@@ -55,17 +55,7 @@ impl Edge {
     pub fn with_rules(seed: u64) -> Self {
         Self {
             rng: Some(StdRng::seed_from_u64(seed)),
-            ..Self::keeping()
-        }
-    }
-
-    /// Returns an edge with only the rule that a location caches the values it has read.
-    pub fn keeping() -> Self {
-        Self {
-            rng: None,
-            writes: BTreeMap::new(),
-            kept: BTreeMap::new(),
-            refused: 0,
+            ..Self::default()
         }
     }
 

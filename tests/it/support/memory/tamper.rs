@@ -68,11 +68,8 @@ impl Memory {
     /// Writes an index.
     pub fn put_index(&self, key: &str, text: &str) {
         let metadata = IndexMetadata {
-            revoked: None,
-            is_blocked: false,
             etag: "\"x\"".to_owned(),
-            content: None,
-            pull: None,
+            ..IndexMetadata::default()
         };
         let text = text.to_owned();
         self.restore_index(key, IndexDocument { text, metadata });

@@ -22,11 +22,8 @@ async fn put_index(memory: &Memory, text: &str) -> Result<(), StoreError> {
     let document = IndexDocument {
         text: text.to_owned(),
         metadata: IndexMetadata {
-            revoked: None,
-            is_blocked: false,
             etag: "\"x\"".to_owned(),
-            content: None,
-            pull: None,
+            ..IndexMetadata::default()
         },
     };
     Indices::put(memory, &INDEX, &document).await
