@@ -13,7 +13,8 @@ await main(async () => {
   const options = process.argv.slice(2);
   await setup();
   await buildCli();
-  await check(configuration(options));
+  const { output } = await run(cli, ["config", "check", ...configuration(options)]);
+  say(output.trim());
   process.exitCode = await runInTerminal(nodeForWrangler(), [npmFile("wrangler", "bin", "wrangler.js"), "deploy", ...options]);
 });
 
@@ -25,9 +26,4 @@ function configuration(args) {
     options: { config: { type: "string", short: "c" }, env: { type: "string", short: "e" } },
   });
   return [...(values.config ? [values.config] : []), ...(values.env ? ["--env", values.env] : [])];
-}
-
-async function check(args) {
-  const { output } = await run(cli, ["config", "check", ...args]);
-  say(output.trim());
 }

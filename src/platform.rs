@@ -100,10 +100,7 @@ async fn answer(
             }
             reply
         }
-        Err(ConfigurationError { message, cause }) => {
-            console_error!("configuration: {cause}");
-            Problem::Misconfigured(message).reply()
-        }
+        Err(error) => error.reply(),
     };
     http::respond(reply)
 }
@@ -111,13 +108,10 @@ async fn answer(
 /// Answers a request of the cache of archives. It reads no configuration: the answer depends on the path alone.
 async fn answer_cache(method: &str, url: String, env: Env) -> worker::Result<web_sys::Response> {
     let url = http::Url::new(url);
-    match Cloudflare::new(env, ArchiveCache::default()) {
-        Ok(cloudflare) => http::respond(cached_archive(&cloudflare, method, url.target()).await),
-        Err(ConfigurationError { message, cause }) => {
-            console_error!("configuration: {cause}");
-            http::respond(Problem::Misconfigured(message).reply())
-        }
-    }
+    http::respond(match Cloudflare::new(env, ArchiveCache::default()) {
+        Ok(cloudflare) => cached_archive(&cloudflare, method, url.target()).await,
+        Err(error) => error.reply(),
+    })
 }
 
 /// Runs the job whose turn it is, such as a step of the repair.
@@ -138,6 +132,14 @@ struct ConfigurationError {
     message: String,
     /// The cause, for the log.
     cause: String,
+}
+
+impl ConfigurationError {
+    /// Logs the cause, and returns the answer to clients.
+    fn reply(self) -> PlatformReply {
+        console_error!("configuration: {}", self.cause);
+        Problem::Misconfigured(self.message).reply()
+    }
 }
 
 impl From<String> for ConfigurationError {

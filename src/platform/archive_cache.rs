@@ -74,8 +74,11 @@ impl ArchiveCache {
         let Some(entrypoint) = self.entrypoint() else {
             return Ok(());
         };
-        let refusal = purge(&entrypoint, tags).await;
-        let refusal = refusal.map_err(|error| failure("purge", &error))?;
+        let failed = |error: JsValue| failure("purge", &error);
+        let tags: Array = tags.iter().map(|tag| JsValue::from_str(tag)).collect();
+        // The reason why the platform has not removed the answers, or else `undefined`.
+        let refusal = JsFuture::from(entrypoint.purge(&tags).map_err(failed)?).await;
+        let refusal = refusal.map_err(failed)?;
         match refusal.as_string() {
             None => Ok(()),
             Some(cause) => Err(StoreError::Failed {
@@ -110,12 +113,6 @@ async fn fetch(
     let request = web_sys::Request::new_with_str_and_init(&url, &init)?;
     let response = JsFuture::from(entrypoint.fetch(&request)?).await?;
     Ok(response.unchecked_into())
-}
-
-/// Returns the reason why the platform has not removed the answers, or else `undefined`.
-async fn purge(entrypoint: &Entrypoint, tags: &[String]) -> Result<JsValue, JsValue> {
-    let tags: Array = tags.iter().map(|tag| JsValue::from_str(tag)).collect();
-    JsFuture::from(entrypoint.purge(&tags)?).await
 }
 
 fn state(status: Option<&str>) -> CacheState {

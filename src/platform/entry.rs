@@ -113,13 +113,7 @@ impl Machine {
 
     /// Answers a request of the cache of archives.
     pub fn archive(method: String, url: String, env: Env) -> js_sys::Promise {
-        future_to_promise(async move {
-            let answered = answer_cache(&method, url, env).await;
-            answered.map(JsValue::from).map_err(|error| {
-                console_error!("{error}");
-                error.into()
-            })
-        })
+        promised(async move { answer_cache(&method, url, env).await })
     }
 
     /// Continues a request with the value that KV has. If its ticket has no waiting value, because others
@@ -133,14 +127,20 @@ impl Machine {
     ) -> js_sys::Promise {
         let waiting = ENTRY.with(|entry| entry.get()?.take(ticket));
         let unfinished = waiting.map(|it| it.with_stream(|| value.unchecked_into()));
-        future_to_promise(async move {
-            let served = serve(request, env, Context::new(context), unfinished).await;
-            served.map(JsValue::from).map_err(|error| {
-                console_error!("{error}");
-                error.into()
-            })
-        })
+        promised(serve(request, env, Context::new(context), unfinished))
     }
+}
+
+/// Returns the promise of an answer, and logs its error.
+fn promised(
+    answer: impl Future<Output = worker::Result<web_sys::Response>> + 'static,
+) -> js_sys::Promise {
+    future_to_promise(async move {
+        answer.await.map(JsValue::from).map_err(|error| {
+            console_error!("{error}");
+            error.into()
+        })
+    })
 }
 
 /// The requests of one instance that JavaScript drives.
