@@ -19,18 +19,6 @@ describe("work beside requests", () => {
 
   const eventually = async (isSo, told) => assert.ok(await until(isSo, { pause: 100 }), told);
 
-  test("a published module is in the catalogue a moment later: on the page of its namespace, and in a search", async () => {
-    const publishes = (name) => registry.publishes(module({ address: `background/${name}/aws`, version: "1.0.0", files: saying(name) }));
-    const lists = async (name) => (await (await registry.request("/namespaces/background")).text()).includes(`/modules/background/${name}/aws`);
-    // A reader creates a catalogue that is missing, but not one that lacks a package.
-    for (const name of ["first", "second"]) {
-      await publishes(name);
-      await eventually(() => lists(name), `the namespace does not list ${name}`);
-    }
-    const { results } = await registry.json("/api/v1/search?q=second&namespace=background");
-    assert.deepEqual(results.map(({ address }) => address), ["background/second/aws"]);
-  });
-
   test("a publish is delivered to a webhook, with a signature by the Standard Webhooks specification", async (t) => {
     const received = [];
     // The Worker trusts the CA in this directory.

@@ -128,14 +128,4 @@ describe("modules of another registry", () => {
   };
   withEachClient(define);
   withOldTerraform(define);
-
-  withEachClient((client) => {
-    test("a blocked module is not installed any more, and its origin is not asked", { skip: onlyLinux }, async (t) => {
-      const mirror = mirrors.public;
-      const blocked = await runsMirror(mirror, "block", `${ORIGIN}/acme/inner/null@1.0.0`, "--reason", "it leaks");
-      assert.equal(blocked.code, 0, JSON.stringify(blocked.report));
-      const work = await client.workspace(t, mirror, CONFIGURATION, inPlace(mirror));
-      assert.match(await work.fails("init"), /acme\/inner\/null/);
-    });
-  });
 });

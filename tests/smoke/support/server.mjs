@@ -1,36 +1,28 @@
-// The one server of the smoke files: the Worker in workerd, with presigned URLs, a provider of sign-ins and an issuer of CI tokens.
-import { exportJWK, generateKeyPair, SignJWT } from "jose";
-
+// The one server of the smoke files: the Worker in workerd, with presigned URLs and a provider of sign-ins.
 import { buildWorker, checkWorker } from "../../../scripts/build.mjs";
 import { temporaryDirectory } from "../../../scripts/lib/cleanup.mjs";
 import { freePort, startServer } from "../../../scripts/server.mjs";
 import { Registry } from "../../clients/support/registry.mjs";
 import { openProvider } from "../../clients/support/sign-in.mjs";
 import { before, cleanupOf } from "../../clients/support/testing.mjs";
-import { serveTls } from "../../clients/support/tls-server.mjs";
 
 /**
- * The variable with the running server, as JSON: parts of what `startServer` returns, `ca`, the file with the CA of the other two,
- * `job`, the token of a CI job, which is valid for five minutes, and the `worker`.
+ * The variable with the running server, as JSON: parts of what `startServer` returns, `ca`, the file with the CA of the
+ * provider, and the `worker`.
  */
 const VARIABLE = "TERRACE_TEST_SERVER";
 
 /** The namespace that only signed-in people of the group `staff` read. Everything else is public. */
 export const PRIVATE = "hidden";
 
-/** The namespace that jobs of the repository `trusted/infra` may publish to. */
-export const OF_JOBS = "trusted";
-
-const JOB = { sub: `repo:${OF_JOBS}/infra:ref:refs/heads/main`, repository: `${OF_JOBS}/infra` };
 const PEOPLE = { ann: { groups: ["staff"] } };
 
-/** The settings of the server, which all files share. */
-const settings = (provider, issuer) => ({
+/** The settings of the server, which all files share. A setting may be a list, as in `[vars]` of wrangler.toml. */
+const settings = (provider) => ({
   ...provider.vars,
   TERRACE_ACCESS_EXCEPT: PRIVATE,
-  TERRACE_LOGIN_RULES: JSON.stringify([{ scopes: [`read:${PRIVATE}`], claims: { groups: "staff" } }]),
+  TERRACE_LOGIN_RULES: [{ scopes: [`read:${PRIVATE}`], claims: { groups: "staff" } }],
   TERRACE_LOGIN_SCOPES: "openid email groups",
-  TERRACE_TRUSTED_PUBLISHERS: [{ scopes: [`publish:${OF_JOBS}`], issuer: issuer.url, identifies: true, claims: { repository: JOB.repository } }],
 });
 
 /** Starts the server; `worker` is that of `startServer`. Returns the environment of the smoke files. */
@@ -39,24 +31,8 @@ export async function startSmokeServer(cleanup, { worker = checkWorker } = {}) {
   const port = await freePort();
   const provider = await openProvider(`http://127.0.0.1:${port}`, certificates, PEOPLE);
   cleanup.add("stopping the provider of sign-ins", provider.stop);
-  const issuer = await openIssuer(certificates);
-  cleanup.add("stopping the issuer", issuer.stop);
-  const { url, secrets, s3, services, logFile } = await startServer(cleanup, { port, worker, trusts: provider.ca, vars: settings(provider, issuer) });
-  const job = await issuer.tokenOf(JOB, url);
-  return { [VARIABLE]: JSON.stringify({ url, secrets, s3, services, logFile, job, ca: provider.ca, worker }) };
-}
-
-/** Starts an issuer of the tokens of CI jobs, over TLS. `tokenOf` makes one with these claims, which lasts as long as GitHub's. */
-async function openIssuer(directory) {
-  const { privateKey, publicKey } = await generateKeyPair("RS256");
-  const keys = [{ ...(await exportJWK(publicKey)), kid: "of-this-run", alg: "RS256", use: "sig" }];
-  const server = await serveTls(directory, (request, response) => {
-    const document = request.url === "/jwks" ? { keys } : { issuer: server.url, jwks_uri: `${server.url}/jwks` };
-    response.setHeader("content-type", "application/json").end(JSON.stringify(document));
-  });
-  const tokenOf = (claims, audience) =>
-    new SignJWT(claims).setProtectedHeader({ alg: "RS256", kid: "of-this-run" }).setIssuer(server.url).setAudience(audience).setIssuedAt().setExpirationTime("5m").sign(privateKey);
-  return { ...server, tokenOf };
+  const { url, secrets, s3, services, logFile } = await startServer(cleanup, { port, worker, trusts: provider.ca, vars: settings(provider) });
+  return { [VARIABLE]: JSON.stringify({ url, secrets, s3, services, logFile, ca: provider.ca, worker }) };
 }
 
 /**
