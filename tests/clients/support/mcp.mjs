@@ -77,24 +77,13 @@ async function loadClient() {
   return Object.assign({}, ...(await Promise.all(files.map((file) => import(pathToFileURL(file))))));
 }
 
-/** Uses the TypeScript SDK for revisions up to 2025-11-25, which asks for `revision` in place of its newest one. */
-export async function withSdk(revision, target, calls) {
+/** Uses the TypeScript SDK for revisions up to 2025-11-25, which it asks for. Over HTTP the transport knows what was agreed on. */
+export async function withSdk(target, calls) {
   const { Client, StreamableHTTPClientTransport, StdioClientTransport } = await loadSdk();
   const client = new Client({ name: "test", version: "1" });
   const transport = transportOf(target, { StreamableHTTPClientTransport, StdioClientTransport });
-  const send = transport.send.bind(transport);
-  transport.send = (message, options) => {
-    const isFirst = message.method === "initialize";
-    return send(isFirst ? { ...message, params: { ...message.params, protocolVersion: revision } } : message, options);
-  };
-  const set = transport.setProtocolVersion?.bind(transport);
-  let negotiated;
-  transport.setProtocolVersion = (version) => {
-    negotiated = version;
-    set?.(version);
-  };
   await client.connect(transport);
-  return report(client, negotiated, calls);
+  return report(client, transport.protocolVersion, calls);
 }
 
 /** Uses the TypeScript SDK for the newest revision: `mode` is how it negotiates. */
