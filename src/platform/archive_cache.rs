@@ -133,21 +133,3 @@ fn failure(operation: &str, error: &JsValue) -> StoreError {
         cause: message.unwrap_or_else(|| "the platform states no reason".to_owned()),
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_status_of_the_cache_says_whether_the_bucket_was_read() {
-        for (status, expected) in [
-            (None, CacheState::Absent),
-            (Some("HIT"), CacheState::Hit),
-            (Some("MISS"), CacheState::Miss),
-            (Some("UPDATING"), CacheState::Stale),
-            (Some("DYNAMIC"), CacheState::Bypass),
-        ] {
-            assert_eq!(state(status), expected, "{status:?}");
-        }
-    }
-}
