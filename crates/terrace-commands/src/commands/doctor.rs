@@ -178,7 +178,7 @@ fn make(checks: &[&'static Check], target: Option<&Target>, output: &Output) -> 
             }
             (Run::Remote(run), Some(target)) => run(target),
         };
-        progress.advance();
+        progress.advance(1);
         let finding = judged.map_or_else(|it| it.seen_by(check.id), Finding::pass);
         Made { check, finding }
     })
