@@ -13,7 +13,7 @@ use crate::support::http::{Head, Response, Then, start};
 use crate::support::{NAME, TOKEN, fixture, tls};
 
 /// Changes a response.
-pub(crate) type Fault = Arc<dyn Fn(&Head, Response) -> Response + Send + Sync>;
+type Fault = Arc<dyn Fn(&Head, Response) -> Response + Send + Sync>;
 
 /// A registry, and the storage that its archives come from.
 pub(crate) struct Sound {

@@ -26,21 +26,3 @@ pub(super) fn explained(name: &str) -> Result<(Screen, Value), Failure> {
     });
     Ok((screen, document))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::super::explanation::EXPLANATIONS;
-    use super::*;
-
-    #[test]
-    fn every_check_is_explained_and_no_other() {
-        let paragraphs = EXPLANATIONS.split("\n\n");
-        let explained: Vec<&str> = paragraphs.filter_map(|it| it.lines().next()).collect();
-        let checks: Vec<&str> = CHECKS.iter().map(|check| check.id).collect();
-        assert_eq!(explained, checks);
-        assert!(checks.iter().all(|id| explanation(id).is_some()));
-        let (_, document) = super::explained("k5").unwrap();
-        assert_eq!(document["id"], "K5");
-        assert!(super::explained("K9").is_err());
-    }
-}
