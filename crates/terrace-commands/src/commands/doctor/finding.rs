@@ -113,3 +113,17 @@ fn printable(text: &str) -> String {
     let text = words.collect::<Vec<_>>().join(" ");
     untrusted::line(&text).at_most(TEXT_CHARS).to_string()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_has_no_query_no_escape_and_a_limit() {
+        let text = "see https://r2.example.com/a.zip?X-Amz-Signature=5ecre7 now\x1b[2J\n";
+        let shown = Finding::skip(text).observed;
+        assert_eq!(shown, "see https://r2.example.com/a.zip?… now\\u{1b}[2J");
+        let long = Finding::skip("a".repeat(1_000_000)).observed;
+        assert!(long.chars().count() < 2 * TEXT_CHARS, "{}", long.len());
+    }
+}
