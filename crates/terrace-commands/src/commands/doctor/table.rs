@@ -60,7 +60,7 @@ const fn check(id: &'static str, title: &'static str, run: Run) -> Check {
 }
 
 /// The checks. A title is at most 50 characters long, so that it fits a narrow terminal.
-/// `docs/troubleshooting.md` has a row for each, and `explain.rs` its explanation.
+/// `docs/troubleshooting.md` has a row for each, and `explain.txt` its explanation.
 #[rustfmt::skip]
 pub(super) const CHECKS: &[Check] = &[
     check("L1", "client configuration is valid", Local(local::files)),
