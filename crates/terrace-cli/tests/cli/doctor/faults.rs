@@ -5,7 +5,7 @@ use terrace_base::time::UnixTime;
 use terrace_core::api::admin::{ArchiveSource, CopyFacts, DoctorAnswer, FailoverAnswer};
 use terrace_core::storage::failover::ServingBucket;
 
-use super::sound::{Sound, http_date, now, set};
+use super::sound::{Sound, file, http_date, now, set};
 use super::{assert_found, checks, doctor, with_status};
 use crate::support::http::{Head, Response};
 use crate::support::{TOKEN, assert_has, ended};
@@ -178,7 +178,14 @@ fn a_late_repair_of_a_registry_on_this_machine_is_no_problem() {
 
 #[test]
 fn an_expired_key_is_found() {
-    let registry = Sound::signed_by(("expired.asc", "expired.sig"));
+    let registry = Sound::start(|head, it| match &*head.target {
+        target if target.contains("/download/linux/amd64") => edited(it, |it| {
+            let key = String::from_utf8(file("expired.asc")).unwrap();
+            it["signing_keys"]["gpg_public_keys"][0]["ascii_armor"] = json!(key);
+        }),
+        target if target.ends_with(".sig") => with_body(it, file("expired.sig")),
+        _ => it,
+    });
     let ended = ended(&mut doctor(&registry.url, &[])).expect(0);
     assert_found("P3", "warn", &ended);
 }
