@@ -32,10 +32,10 @@ const PROXY_VARIABLES: [&str; 4] = ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "
 /// Serves a registry until the process is told to stop.
 pub(crate) fn run(arguments: &ServeArguments, output: &Output) -> Result<(), Failure> {
     keep_files_private();
-    let store = Store::open(arguments)?;
+    let (storage, presigner) = open(arguments)?;
     let mut settings = settings(arguments)?;
     let token = AdminToken::of(&mut settings, arguments.data.as_deref())?;
-    let config = configuration(&settings, store.presigner())?;
+    let config = configuration(&settings, presigner)?;
     let files = arguments.tls_cert.as_ref().zip(arguments.tls_key.as_ref());
     let tls = files.map(|(certificate, key)| TlsFiles::read(certificate, key));
     let tls = tls.transpose();
@@ -81,15 +81,10 @@ pub(crate) fn run(arguments: &ServeArguments, output: &Output) -> Result<(), Fai
              webhooks do not"
         ));
     }
-    store.storage.serve(server)
+    storage.serve(server)
 }
 
-/// The storage of the registry, and the signer of the URLs that it serves itself.
-struct Store {
-    storage: Storage,
-    presigner: Option<Presigner>,
-}
-
+/// The storage of a registry.
 enum Storage {
     Memory(Memory),
     Directory(Directory),
@@ -97,23 +92,14 @@ enum Storage {
     Objects(ObjectStorage),
 }
 
-impl Store {
-    fn open(arguments: &ServeArguments) -> Result<Self, Failure> {
-        let data = arguments.data.as_deref();
-        let storage = match (&arguments.store, data) {
-            (Some(url), data) => return object_store::open(url, data, arguments.stream_archives),
-            (None, Some(data)) => Storage::Directory(directory(data)?),
-            (None, None) => Storage::Memory(Memory::new()),
-        };
-        Ok(Self {
-            storage,
-            presigner: None,
-        })
-    }
-
-    fn presigner(&self) -> Option<&Presigner> {
-        self.presigner.as_ref()
-    }
+/// Opens the storage, and returns the signer of the URLs that it serves itself, if it does.
+fn open(arguments: &ServeArguments) -> Result<(Storage, Option<Presigner>), Failure> {
+    let storage = match (&arguments.store, arguments.data.as_deref()) {
+        (Some(url), data) => return object_store::open(url, data, arguments.stream_archives),
+        (None, Some(data)) => Storage::Directory(directory(data)?),
+        (None, None) => Storage::Memory(Memory::new()),
+    };
+    Ok((storage, None))
 }
 
 fn directory(data: &Path) -> Result<Directory, Failure> {
@@ -148,7 +134,7 @@ const SEARCHES_A_MINUTE: (&str, &str) = ("TERRACE_SEARCHES_A_MINUTE", "600");
 
 fn configuration(
     settings: &[(String, String)],
-    presigner: Option<&Presigner>,
+    presigner: Option<Presigner>,
 ) -> Result<Config, Failure> {
     let set = settings.iter();
     let set = set.map(|(name, value)| (name.as_str(), value.as_str()));
@@ -173,7 +159,7 @@ fn configuration(
     // Of a setting for a Worker, `worker` and `edge` mean the same here: this server has no cache in front of it.
     if let (None, Some(presigner)) = (config.downloads, presigner) {
         let urls = config.archive_urls.take();
-        config.archive_urls = urls.map(|urls| urls.served_by(presigner.clone()));
+        config.archive_urls = urls.map(|urls| urls.served_by(presigner));
     }
     Ok(config)
 }

@@ -4,7 +4,7 @@ mod archive_host;
 pub(crate) mod duration;
 mod package_spec;
 mod page;
-pub(crate) mod registry;
+mod registry;
 
 pub(crate) use archive_host::ArchiveHostArguments;
 pub(crate) use package_spec::PackageSpec;

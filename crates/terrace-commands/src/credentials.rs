@@ -125,7 +125,18 @@ mod tests {
             let found = host_of_variable(name).unwrap_or_else(|| panic!("{name}"));
             assert_eq!(found.to_string(), host, "{name}");
         }
-        for name in ["", "a b", "a:b", "a/b"] {
+        for name in [
+            "",
+            ":443",
+            "a:",
+            "a b",
+            "a:b",
+            "a:99999",
+            "a/b",
+            "a%2eb",
+            "https://a",
+            "[::1",
+        ] {
             assert!(host_of_variable(name).is_none(), "{name}");
         }
     }

@@ -137,15 +137,8 @@ impl Failure {
             Self::Conflict(reasons) | Self::Refused(reasons) | Self::Erased(reasons) => {
                 reasons.clone()
             }
-            Self::Local(reason)
-            | Self::Missing(reason)
-            | Self::NotAllowed(reason)
-            | Self::UnknownArchive(reason)
-            | Self::Unavailable(reason)
-            | Self::Unexpected(reason)
-            | Self::Usage(reason) => vec![reason.clone()],
-            Self::Reported(_) => vec![self.to_string()],
             Self::Several(several) => several.reasons.clone(),
+            _ => vec![self.to_string()],
         }
     }
 

@@ -141,24 +141,3 @@ pub(crate) fn wait(failure: &Failure, pause: Duration, output: &Output) {
 fn is_in_the_clear(url: &Url) -> bool {
     url.scheme() == "http" && !base_url::is_loopback(url)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_http_to_another_machine_is_unencrypted() {
-        for (url, expected) in [
-            ("http://registry.example.com", true),
-            ("HTTP://127.0.0.1.example.com", true),
-            ("http://10.0.0.5", true),
-            ("http://0.0.0.0", true),
-            ("https://registry.example.com", false),
-            ("http://127.0.0.2", false),
-            ("http://LOCALHOST", false),
-            ("http://[::1]:8787", false),
-        ] {
-            assert_eq!(is_in_the_clear(&url.parse().unwrap()), expected, "{url}");
-        }
-    }
-}

@@ -37,18 +37,3 @@ pub(crate) fn map<T: Sync, R: Send>(
     results.sort_by_key(|(index, _)| *index);
     results.into_iter().map(|(_, result)| result).collect()
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn results_are_in_the_order_of_the_items_however_many_threads_work() {
-        let items: Vec<u32> = (0..50).collect();
-        for threads in [1, 4, 100] {
-            let doubled = map(&items, threads, |item| item * 2);
-            assert_eq!(doubled, items.iter().map(|i| i * 2).collect::<Vec<_>>());
-        }
-        assert!(map(&[] as &[u32], 4, |item| *item).is_empty());
-    }
-}

@@ -94,39 +94,6 @@ fn create(path: &Path) -> io::Result<File> {
 mod tests {
     use super::*;
 
-    fn token_of(settings: &[(String, String)]) -> Vec<&str> {
-        let tokens = settings.iter().filter(|(name, _)| name == ADMIN_TOKEN);
-        tokens.map(|(_, value)| value.as_str()).collect()
-    }
-
-    #[test]
-    fn a_token_is_kept_once_for_a_directory_and_is_private() {
-        let folder = tempfile::tempdir().unwrap();
-        let data = folder.path().join("registry");
-        let mut first = vec![(ADMIN_TOKEN.to_owned(), String::new())];
-        let token = AdminToken::of(&mut first, Some(&data)).unwrap();
-        let made = token.made.as_ref().unwrap().expose();
-        assert_eq!(token_of(&first), [made]);
-        assert!(!data.exists());
-        let mut another = Vec::new();
-        AdminToken::of(&mut another, Some(&data)).unwrap();
-        assert_ne!(token_of(&another), [made]);
-        token.keep().unwrap();
-        let mut second = Vec::new();
-        let stored = AdminToken::of(&mut second, Some(&data)).unwrap();
-        assert_eq!((&stored.file, stored.made.is_none()), (&token.file, true));
-        assert_eq!(token_of(&second), [made]);
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::PermissionsExt as _;
-            let mode = fs::metadata(token.file.unwrap())
-                .unwrap()
-                .permissions()
-                .mode();
-            assert_eq!(mode & 0o777, 0o600);
-        }
-    }
-
     #[test]
     fn a_token_of_the_operator_is_used_and_not_stored() {
         let folder = tempfile::tempdir().unwrap();

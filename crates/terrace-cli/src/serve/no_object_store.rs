@@ -3,11 +3,16 @@
 use std::path::Path;
 
 use terrace_commands::Failure;
+use terrace_presign::Presigner;
 
-use super::Store;
+use super::Storage;
 
 /// Refuses the URL of an object store.
-pub(super) fn open(_url: &str, _data: Option<&Path>, _streams: bool) -> Result<Store, Failure> {
+pub(super) fn open(
+    _url: &str,
+    _data: Option<&Path>,
+    _streams: bool,
+) -> Result<(Storage, Option<Presigner>), Failure> {
     Err(Failure::Usage(
         "--store: this terrace was built without object stores: build it with `cargo build -p terrace-cli --features \
          object-store`"

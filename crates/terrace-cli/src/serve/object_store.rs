@@ -3,12 +3,17 @@
 use std::path::Path;
 
 use terrace_commands::Failure;
+use terrace_presign::Presigner;
 use terrace_server::objects::{Connection, LocalPlace, ObjectStorage, OpenError};
 
-use super::{Storage, Store};
+use super::Storage;
 
 /// Opens the object store at a URL.
-pub(super) fn open(url: &str, data: Option<&Path>, streams: bool) -> Result<Store, Failure> {
+pub(super) fn open(
+    url: &str,
+    data: Option<&Path>,
+    streams: bool,
+) -> Result<(Storage, Option<Presigner>), Failure> {
     let connection = Connection::to(url);
     let connection = connection.map_err(|error| Failure::Usage(format!("--store: {error}")))?;
     let presigner = connection.presigner().filter(|_| !streams).cloned();
@@ -22,8 +27,5 @@ pub(super) fn open(url: &str, data: Option<&Path>, streams: bool) -> Result<Stor
         )),
         OpenError::Local { .. } => Failure::Local(error.to_string()),
     });
-    Ok(Store {
-        storage: Storage::Objects(objects?),
-        presigner,
-    })
+    Ok((Storage::Objects(objects?), presigner))
 }

@@ -1,8 +1,8 @@
 //! `terrace login`, `logout`, `whoami` and profiles.
 
 use std::fs;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::TcpStream;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 
@@ -12,14 +12,11 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use tempfile::TempDir;
 
+use crate::plain_http::get;
 use crate::support::http::{Head, Response, Then, start};
 use crate::support::{assert_has, assert_lacks, directory, ended, run_to_end, terrace, words};
 
-const STORED: &str = if cfg!(windows) {
-    "terraform.d/credentials.tfrc.json"
-} else {
-    ".terraform.d/credentials.tfrc.json"
-};
+const STORED: &str = ".terraform.d/credentials.tfrc.json";
 
 /// The token that the registry issues.
 const ISSUED: &str = "terrace_0123456789abcdef.issued";
@@ -72,10 +69,6 @@ impl Registry {
 
 fn answer(head: &Head, login: &Value) -> Response {
     let json = |status, document: Value| Response::new(status, document.to_string());
-    let presented =
-        json!({ "id": "0123456789abcdef", "name": "Ana", "scopes": ["read"], "expires": null });
-    let mut presented_to_a_person = presented.clone();
-    presented_to_a_person["sign_in"] = json!(true);
     match (head.method.as_str(), head.target.as_str()) {
         ("GET", "/.well-known/terraform.json") => json(200, json!({ "login.v1": login })),
         ("POST", "/oauth/token") => json(
@@ -86,26 +79,21 @@ fn answer(head: &Head, login: &Value) -> Response {
             Some(header) if header.contains("sticky") && head.method == "DELETE" => {
                 json(500, json!({ "errors": ["a stored document is corrupt"] }))
             }
-            Some(header) if header.contains("signed-in") || header.contains("sticky") => {
-                json(200, presented_to_a_person)
+            Some(header) if !header.contains("wrong") => {
+                let is_signed_in = header.contains("signed-in") || header.contains("sticky");
+                let token = json!({ "id": "0123456789abcdef", "name": "Ana", "scopes": ["read"], "sign_in": is_signed_in });
+                json(200, token)
             }
-            Some(header) if !header.contains("wrong") => json(200, presented),
-            _ => json(
-                401,
-                json!({ "errors": ["this is not a token of this registry"] }),
-            ),
+            _ => json(401, json!({ "errors": ["no token of this registry"] })),
         },
-        _ => json(
-            404,
-            json!({ "errors": ["this registry has no such path: check the URL"] }),
-        ),
+        _ => json(404, json!({ "errors": ["no such path: check the URL"] })),
     }
 }
 
 fn command(home: &TempDir, arguments: &[&str]) -> Command {
     let mut command = terrace(arguments);
     command.args(["--json", "--retries", "0"]);
-    command.env("HOME", home.path()).env("APPDATA", home.path());
+    command.env("HOME", home.path());
     command
 }
 
@@ -117,15 +105,6 @@ fn home_with(registry: &Registry, token: &str) -> TempDir {
 
 fn stored(home: &TempDir) -> Value {
     serde_json::from_slice(&fs::read(home.path().join(STORED)).unwrap()).unwrap()
-}
-
-/// Sends a GET request to the waiting command. Returns the answer.
-fn visit(port: &str, target: &str) -> String {
-    let mut stream = TcpStream::connect(format!("127.0.0.1:{port}")).unwrap();
-    write!(stream, "GET {target} HTTP/1.1\r\nhost: localhost\r\n\r\n").unwrap();
-    let mut text = String::new();
-    stream.read_to_string(&mut text).unwrap();
-    text
 }
 
 /// A sign-in that waits for the browser.
@@ -154,7 +133,8 @@ impl SignIn {
     fn visit(&self, target: &str) -> String {
         let redirect = self.value("redirect_uri");
         let (_, port) = redirect.split_once("localhost%3A").unwrap();
-        visit(port.strip_suffix("%2Flogin").unwrap(), target)
+        let port = port.strip_suffix("%2Flogin").unwrap();
+        get(&format!("127.0.0.1:{port}"), "localhost", target)
     }
 }
 
@@ -247,14 +227,8 @@ fn a_token_from_standard_input_is_checked_and_stored_for_its_owner_alone() {
     assert_lacks!(format!("{output:?}"), "a-good-token");
     let entry = json!({ "token": "a-good-token" });
     assert_eq!(stored(&home)["credentials"][registry.host()], entry);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt as _;
-        let mode = fs::metadata(home.path().join(STORED))
-            .unwrap()
-            .permissions();
-        assert_eq!(mode.mode() & 0o777, 0o600);
-    }
+    let metadata = fs::metadata(home.path().join(STORED)).unwrap();
+    assert_eq!(metadata.permissions().mode() & 0o777, 0o600);
 }
 
 #[test]
@@ -295,26 +269,17 @@ fn a_sign_in_that_nobody_completes_ends_and_stores_nothing() {
 #[test]
 fn a_credentials_helper_and_a_damaged_file_are_refused_before_the_sign_in() {
     let registry = Registry::start();
-    let name = if cfg!(windows) {
-        "terraform.rc"
-    } else {
-        ".terraformrc"
-    };
     let helper = "credentials_helper \"vault\" {\n}\n";
     for (file, text, part) in [
-        (name, helper, "credentials_helper"),
+        (".terraformrc", helper, "credentials_helper"),
         (STORED, "{ \"credentials\": sekret", "is not valid JSON"),
         (STORED, "[]", "not a JSON object"),
     ] {
         let home = directory(&[(file, text)]);
         let run = |line: &str| ended(&mut command(&home, &[line, &registry.url]));
         assert_lacks!(run("login").fails(3, part), "sekret");
-        let part = if file == STORED {
-            part
-        } else {
-            "there is no token"
-        };
-        run("logout").fails(3, part);
+        let is_stored = file == STORED;
+        run("logout").fails(3, if is_stored { part } else { "there is no token" });
         assert!(registry.requests().is_empty());
         assert_eq!(fs::read_to_string(home.path().join(file)).unwrap(), text);
     }
@@ -359,11 +324,7 @@ fn whoami_names_the_caller_and_the_place_of_the_token() {
     }
 }
 
-const CONFIG: &str = if cfg!(windows) {
-    "terrace/config.toml"
-} else {
-    ".config/terrace/config.toml"
-};
+const CONFIG: &str = ".config/terrace/config.toml";
 
 /// Returns a home with a profile for each registry, of which the first is the default, and stored tokens.
 fn home_of(one: &Registry, two: &Registry) -> TempDir {

@@ -7,8 +7,8 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::json;
 
 use super::support::http::Response;
-use super::support::registry::{Fault, Registry, errors};
-use super::support::{Ended, JOB_SECRET, TOKEN, ended, terrace, words};
+use super::support::registry::Registry;
+use super::support::{JOB_SECRET, TOKEN, assert_has, assert_lacks, ended, terrace, words};
 
 const NAMESPACES: &str = r#"{"namespaces": [
   {"namespace": "acme", "path": "/api/v1/namespaces/acme", "modules": 1, "providers": 1},
@@ -108,11 +108,6 @@ fn shown(registry: &Registry, arguments: &[&str]) -> String {
     ended.stdout
 }
 
-#[track_caller]
-fn failed(registry: &Registry, arguments: &[&str], code: i32) -> Ended {
-    ended(anonymous(registry, arguments).arg("--json")).expect(code)
-}
-
 #[test]
 fn a_list_for_people_has_all_pages_and_one_for_programs_has_one() {
     let registry = Registry::start();
@@ -131,17 +126,14 @@ fn a_list_for_people_has_all_pages_and_one_for_programs_has_one() {
     registry.set("/api/v1/namespaces/acme?kind=modules&limit=1", page(&first));
     registry.set("/api/v1/namespaces/acme", page(&first));
     let table = shown(&registry, &["list", "acme"]);
-    assert!(
-        table.contains("acme/a/aws") && table.contains("acme/b/aws"),
-        "{table}"
-    );
+    assert_has!(table, "acme/a/aws", "acme/b/aws");
     for arguments in [
         &["list", "acme", "--json"] as &[&str],
         &["list", "acme", "--kind", "modules", "--limit", "1"],
     ] {
         let ended = ended(&mut anonymous(&registry, arguments)).expect(0);
         assert_eq!(ended.stderr, "1 package; there are more: --after c=1\n");
-        assert!(!ended.stdout.contains("acme/b/aws"), "{ended:?}");
+        assert_lacks!(ended.stdout, "acme/b/aws");
     }
 }
 
@@ -217,7 +209,7 @@ fn a_package_and_its_versions_are_shown() {
     ] {
         let shown = shown(&registry, arguments);
         for part in parts {
-            assert!(shown.contains(part), "{part}: {shown}");
+            assert_has!(shown, part);
         }
     }
     let inputs = shown(&registry, &["show", module, "--inputs"]);
@@ -231,6 +223,7 @@ fn two_versions_are_compared_as_text_markdown_and_json() {
     let old = MODULE
         .replace("1.1.0", "1.0.0")
         .replace("azs", "zones")
+        .replace(r#""default": "[]", "#, "")
         .replace(">= 6.0", ">= 6.2");
     registry.set("/api/v1/modules/acme/vpc/aws/1.0.0", page(&old));
     for version in ["1.0.0", "1.1.0"] {
@@ -241,23 +234,19 @@ fn two_versions_are_compared_as_text_markdown_and_json() {
         let base = ["compare", "acme/vpc/aws", "1.1.0..1.0.0"];
         shown(&registry, &[&base[..], more].concat())
     };
-    let text = compare(&[]);
-    for part in [
-        "1 change may break",
+    assert_has!(
+        compare(&[]),
+        "2 changes may break",
         "/compare/1.1.0...1.0.0",
         "- azs  may break",
-        "+ zones",
+        "+ zones  may break\n      type         list(string)\n      required     yes\n",
         ">= 6.0 → >= 6.2",
-    ] {
-        assert!(text.contains(part), "{part}: {text}");
-    }
-    let markdown = compare(&["--only-breaking", "--format", "markdown"]);
-    assert!(
-        markdown.ends_with("\n\n- `azs` removed, **may break**\n"),
-        "{markdown}"
     );
+    let markdown = compare(&["--only-breaking", "--format", "markdown"]);
+    let added = "- `zones` added, **may break**: type `list(string)`; required `yes`; ";
+    assert_has!(markdown, "\n\n- `azs` removed, **may break**\n", added);
     let json: serde_json::Value = serde_json::from_str(&compare(&["--json"])).unwrap();
-    assert_eq!(json["breaking"], 1);
+    assert_eq!(json["breaking"], 2);
     assert_eq!(json["sections"][0]["changes"][0]["kind"], "removed");
 }
 
@@ -276,18 +265,14 @@ fn a_search_sends_all_words_and_shows_packages_and_symbols() {
     registry.set(target, page(&results.to_string()));
     let line = words("search private network --namespace acme --kind module");
     let found = ended(&mut anonymous(&registry, &line)).expect(0);
-    assert!(found.stdout.contains("acme/vpc/aws  1.2.0"), "{found:?}");
-    assert!(
-        found.stdout.contains("\ndata-sources  acme_network"),
-        "{found:?}"
-    );
-    assert!(found.stderr.contains("--after 12:acme"), "{found:?}");
+    let lines = ["acme/vpc/aws  1.2.0", "\ndata-sources  acme_network"];
+    assert_has!(found.stdout, lines[0], lines[1]);
+    assert_has!(found.stderr, "--after 12:acme");
     let none = r#"{"results":[],"did_you_mean":"vpc"}"#;
     for target in ["/api/v1/search?q=vcp&limit=20", "/api/v1/search?q=vcp"] {
         registry.set(target, page(none));
     }
-    let meant = shown(&registry, &["search", "vcp"]);
-    assert!(meant.contains("did you mean vpc?"), "{meant}");
+    assert_has!(shown(&registry, &["search", "vcp"]), "did you mean vpc?");
     let json = shown(&registry, &["search", "vcp", "--json"]);
     assert_eq!(json.trim_end(), none);
 }
@@ -297,13 +282,9 @@ fn a_package_without_an_installable_version_has_no_latest() {
     let registry = registry();
     let versions = VERSIONS.replace(r#""latest": "1.1.0""#, r#""latest": null"#);
     registry.set("/api/v1/modules/acme/vpc/aws", page(&versions));
-    let errors = failed(&registry, &["show", "acme/vpc/aws", "latest"], 3).errors();
-    assert!(
-        errors.contains("no version that can be installed"),
-        "{errors}"
-    );
-    let errors = failed(&registry, &["show", "acme/vpc/aws@1.0.0", "--used-by"], 2).errors();
-    assert!(errors.contains("leave out @1.0.0"), "{errors}");
+    let show = |line: &str| ended(anonymous(&registry, &words(line)).arg("--json"));
+    show("show acme/vpc/aws latest").fails(3, "no version that can be installed");
+    show("show acme/vpc/aws@1.0.0 --used-by").fails(2, "leave out @1.0.0");
 }
 
 #[test]
@@ -316,14 +297,14 @@ fn a_public_registry_is_read_without_a_token_and_a_private_one_asks_for_it() {
     assert_eq!(registry.authorizations(), [format!("Bearer {TOKEN}")]);
 
     let private = Registry::start();
-    let refused = Fault::Answer(errors(401, &["a valid token is needed"]));
-    private.fail("GET", "/api/v1/namespaces", refused);
-    let errors = failed(&private, &["list"], 5).errors();
-    assert!(errors.contains("the registry requires a token"), "{errors}");
-    assert!(
-        errors.contains("`terrace login`, `terraform login`"),
-        "{errors}"
+    private.refuse(
+        "GET",
+        "/api/v1/namespaces",
+        401,
+        &["a valid token is needed"],
     );
+    let refused = ended(anonymous(&private, &["list"]).arg("--json"));
+    refused.fails(5, "the registry requires a token");
 }
 
 #[test]
@@ -333,11 +314,7 @@ fn a_job_that_the_registry_does_not_trust_reads_without_a_token() {
     let claims = URL_SAFE_NO_PAD.encode(format!(r#"{{"aud":"{}"}}"#, registry.url()));
     let job = format!("eyJ.{claims}.{JOB_SECRET}");
     let ended = ended(command.env("TERRACE_ID_TOKEN", job)).expect(0);
-    assert!(
-        ended
-            .stderr
-            .contains("no token is sent: the registry does not trust"),
-        "{ended:?}"
-    );
+    let told = "no token is sent: the registry does not trust";
+    assert_has!(ended.stderr, told);
     assert!(registry.authorizations().is_empty());
 }

@@ -13,21 +13,6 @@ fn script(shell: &str) -> TempDir {
     directory(&[("script", &script.stdout)])
 }
 
-/// Runs a program in a directory. Returns its standard output, or `None` if the program is not on this machine.
-fn output_of(program: &str, arguments: &[&str], folder: &TempDir) -> Option<String> {
-    let mut command = Command::new(program);
-    command.args(arguments).current_dir(folder.path());
-    let Ok(output) = command.stdin(Stdio::null()).output() else {
-        eprintln!("skipped: {program} is not on this machine");
-        return None;
-    };
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
-    assert!(output.status.success(), "{stdout}{stderr}");
-    assert!(stderr.is_empty(), "{stderr}");
-    Some(stdout)
-}
-
 /// Returns the words that bash offers for the last of these words.
 fn offered_in_bash(folder: &TempDir, words: &[&str]) -> Option<Vec<String>> {
     let call = r#"
@@ -37,8 +22,16 @@ fn offered_in_bash(folder: &TempDir, words: &[&str]) -> Option<Vec<String>> {
         _terrace_words_or_files terrace "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}"
         [[ ${#COMPREPLY[@]} -eq 0 ]] || printf '%s\n' "${COMPREPLY[@]}"
     "#;
-    let flags = ["--norc", "--noprofile", "-c", call, "bash"];
-    let offered = output_of("bash", &[&flags, words].concat(), folder)?;
+    let mut bash = Command::new("bash");
+    bash.args(["--norc", "--noprofile", "-c", call, "bash"]);
+    bash.args(words).current_dir(folder.path());
+    let Ok(output) = bash.stdin(Stdio::null()).output() else {
+        eprintln!("skipped: bash is not on this machine");
+        return None;
+    };
+    assert!(output.status.success(), "{output:?}");
+    assert!(output.stderr.is_empty(), "{output:?}");
+    let offered = String::from_utf8(output.stdout).unwrap();
     Some(offered.lines().map(str::to_owned).collect())
 }
 

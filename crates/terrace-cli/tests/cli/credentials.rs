@@ -1,6 +1,5 @@
 //! The places that the token for the registry comes from, and their order.
 
-use std::collections::BTreeMap;
 use std::process::Command;
 
 use serde_json::json;
@@ -29,17 +28,7 @@ fn stored(registry: &Registry, token: &str) -> String {
     json!({ "credentials": credentials }).to_string()
 }
 
-const STORED: &str = if cfg!(windows) {
-    "terraform.d/credentials.tfrc.json"
-} else {
-    ".terraform.d/credentials.tfrc.json"
-};
-
-const CONFIGURATION: &str = if cfg!(windows) {
-    "terraform.rc"
-} else {
-    ".terraformrc"
-};
+const STORED: &str = ".terraform.d/credentials.tfrc.json";
 
 fn list(registry: &Registry) -> Command {
     let mut command = terrace(&["key", "list", "acme", "--url", registry.url()]);
@@ -48,7 +37,7 @@ fn list(registry: &Registry) -> Command {
 }
 
 fn with_home<'a>(command: &'a mut Command, home: &TempDir) -> &'a mut Command {
-    command.env("HOME", home.path()).env("APPDATA", home.path())
+    command.env("HOME", home.path())
 }
 
 #[test]
@@ -58,7 +47,7 @@ fn a_credentials_block_of_the_configuration_is_used() {
         "credentials \"{}\" {{\n  token = \"{TOKEN}\"\n}}\n",
         host(&registry)
     );
-    let home = directory(&[(CONFIGURATION, &block)]);
+    let home = directory(&[(".terraformrc", &block)]);
     ended(with_home(&mut list(&registry), &home)).expect(0);
     // A variable replaces all files, also if its file does not exist.
     let helper = "credentials_helper \"vault\" {\n}\n";
@@ -148,28 +137,6 @@ fn a_stored_token_that_the_registry_quotes_is_hidden() {
     let ended = ended(with_home(&mut list(&registry), &home)).expect(5);
     assert_lacks!(format!("{ended:?}"), OTHER);
     assert_has!(ended.errors(), "[token hidden] is not valid");
-}
-
-#[test]
-fn a_token_is_sent_to_no_other_host() {
-    let registry = Registry::start();
-    let port = host(&registry).rsplit_once(':').unwrap().1.to_owned();
-    let others = [
-        "127.0.0.1".to_owned(),
-        format!("127.0.0.2:{port}"),
-        format!("localhost:{port}"),
-        "127.0.0.1:1".to_owned(),
-    ];
-    let tokens = others
-        .each_ref()
-        .map(|it| (it.clone(), json!({ "token": TOKEN })));
-    let credentials = json!({ "credentials": BTreeMap::from(tokens) });
-    let home = directory(&[(STORED, &credentials.to_string())]);
-    let mut command = list(&registry);
-    with_home(&mut command, &home);
-    command.envs(others.map(|it| (format!("TF_TOKEN_{}", it.replace('.', "_")), TOKEN)));
-    ended(&mut command).fails(2, "no token");
-    assert_eq!(registry.requests(), [""; 0]);
 }
 
 #[test]

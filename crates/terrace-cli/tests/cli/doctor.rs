@@ -41,27 +41,33 @@ fn with_status(ended: &Ended, status: &str) -> Vec<String> {
     found.map(|(id, _)| id).collect()
 }
 
-/// Checks that nothing is wrong, and that no check was skipped.
+/// Checks that exactly one check reports a problem, with this status, and that it is explained.
 #[track_caller]
-fn assert_sound(ended: &Ended) {
-    for status in ["fail", "warn", "skip"] {
-        assert_eq!(with_status(ended, status), [""; 0], "{ended:#?}");
+fn assert_found(id: &str, status: &str, ended: &Ended) {
+    let mut problems = with_status(ended, "fail");
+    problems.extend(with_status(ended, "warn"));
+    assert_eq!(problems, [id], "{ended:#?}");
+    let check = &checks(ended)[id];
+    assert_eq!(check["status"], status, "{check}");
+    for member in ["observed", "error", "fix"] {
+        assert_ne!(check[member].as_str().unwrap(), "", "{check}");
     }
+    assert_eq!(check["hint"], format!("terrace doctor --explain {id}"));
 }
 
 #[test]
 fn a_sound_registry_passes_all_checks() {
     let registry = Sound::start(|_, response| response);
     let ended = ended(&mut doctor(&registry.url, &["--deep"])).expect(0);
-    assert_sound(&ended);
+    for status in ["fail", "warn", "skip"] {
+        assert_eq!(with_status(&ended, status), [""; 0], "{ended:#?}");
+    }
     let document = ended.json();
     assert_eq!(document["success"], true);
     assert_eq!(document["categories"][0]["categoryName"], "Connection");
     let first = &document["categories"][0]["checks"][0];
-    assert_eq!(
-        (&first["id"], &first["result"]),
-        (&"T1".into(), &"success".into())
-    );
+    assert_eq!(first["id"], "T1");
+    assert_eq!(first["result"], "success");
     assert!(first["observed"].is_string(), "{first}");
 }
 
@@ -74,11 +80,8 @@ fn a_registry_of_another_program_is_checked_by_the_named_packages() {
             if !is_protocol.iter().any(|it| head.target.starts_with(it)) {
                 return Response::new(404, "nothing");
             }
-            if !has_header {
-                response
-                    .headers
-                    .retain(|(name, _)| *name != "x-terraform-get");
-            }
+            let headers = &mut response.headers;
+            headers.retain(|(name, _)| has_header || *name != "x-terraform-get");
             response
         });
         let mut command = doctor(&registry.url, &named);
@@ -103,12 +106,10 @@ fn a_selection_is_made_alone_and_a_skipped_check_names_the_one_that_failed() {
         },
     );
     let ended = ended(&mut doctor(&closed.url, &["--only", "P1,M1"])).expect(0);
-    let made = checks(&ended);
-    assert_eq!(made.keys().collect::<Vec<_>>(), ["M1", "P1"]);
-    assert!(
-        made.values().all(|it| it["observed"] == "S1 failed"),
-        "{made:?}"
-    );
+    let made = checks(&ended).into_iter();
+    let made: Vec<_> = made.map(|(id, it)| (id, it["observed"].clone())).collect();
+    let expected = ["M1", "P1"].map(|id| (id.to_owned(), Value::from("S1 failed")));
+    assert_eq!(made, expected);
 }
 
 #[test]

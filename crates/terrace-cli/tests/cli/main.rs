@@ -33,6 +33,7 @@ mod mirrored;
 mod modules;
 mod packages;
 mod packing;
+mod plain_http;
 mod providers;
 mod registry_import;
 mod releases;

@@ -62,68 +62,45 @@ fn the_commit_is_sent_with_its_source_and_not_without() {
 }
 
 #[test]
-fn the_source_defaults_to_the_only_git_remote() {
+fn the_source_defaults_to_the_repository_of_the_job_or_the_only_git_remote_unless_they_differ() {
     let module = directory(&[("main.tf", ""), ("README.md", "")]);
-    git(module.path(), "init --quiet");
-    git(
-        module.path(),
-        "remote add origin git@git.example.com:acme/vpc.git",
-    );
-    let sent = |more: &[&str]| {
-        let registry = Registry::start();
-        let published = publish(&registry, module.path(), more).expect(0);
-        (registry.description()["source"].clone(), published)
+    let git = |line: &str| {
+        let mut git = Command::new("git");
+        let status = git.arg("-C").arg(module.path()).args(words(line)).status();
+        assert!(status.expect("git is on PATH").success());
     };
     let url = "https://git.example.com/acme/vpc";
-    let (source, published) = sent(&["--quiet"]);
+    let of_job = "https://git.example.com/acme/other";
+    let sent = |more: &[&str], job: Option<&str>| {
+        let registry = Registry::start();
+        let line = "publish module --address acme/vpc/aws --version 1.0.0-rc.1 --json";
+        let mut command = terrace(&words(line));
+        command.arg(module.path()).args(more);
+        command.envs(job.map(|url| ("CI_PROJECT_URL", url)));
+        command.env("TERRACE_URL", registry.url());
+        let published = ended(command.env("TERRACE_TOKEN", TOKEN)).expect(0);
+        (registry.description()["source"].clone(), published)
+    };
+    let (source, published) = sent(&[], Some(of_job));
+    assert_eq!(published.json()["warnings"], json!([]));
+    assert_eq!(source, of_job);
+    git("init --quiet");
+    git("remote add origin git@git.example.com:acme/vpc.git");
+    let (source, published) = sent(&["--quiet"], None);
     assert_eq!(source, url);
     let warning = format!("the source URL {url}, which is the git remote, is published");
     assert_has!(published.stderr, format!("warning: {warning}"));
     assert_has!(published.warnings(), warning);
     for more in [["--quiet", "--no-source"], ["--source", url]] {
-        let (source, published) = sent(&more);
+        let (source, published) = sent(&more, None);
         assert_eq!(source == url, more[1] == url);
         assert_lacks!(published.stderr, "warning: ");
     }
-    git(
-        module.path(),
-        "remote add fork git@git.example.com:me/vpc.git",
-    );
-    assert_eq!(sent(&[]).0, Value::Null);
-}
-
-#[track_caller]
-fn git(place: &Path, line: &str) {
-    let mut git = Command::new("git");
-    let status = git.arg("-C").arg(place).args(words(line)).status();
-    assert!(status.expect("git is on PATH").success());
-}
-
-#[test]
-fn a_source_that_differs_between_the_job_and_git_is_not_sent() {
-    let module = directory(&[("main.tf", ""), ("README.md", "")]);
-    let of_job = || {
-        let registry = Registry::start();
-        let line = "publish module --address acme/vpc/aws --version 1.0.0-rc.1 --json";
-        let mut command = terrace(&words(line));
-        command
-            .arg(module.path())
-            .env("TERRACE_URL", registry.url());
-        command.env("CI_PROJECT_URL", "https://git.example.com/acme/other");
-        let published = ended(command.env("TERRACE_TOKEN", TOKEN)).expect(0);
-        (registry.description()["source"].clone(), published)
-    };
-    let (source, published) = of_job();
-    assert_eq!(published.json()["warnings"], json!([]));
-    assert_eq!(source, "https://git.example.com/acme/other");
-    git(module.path(), "init --quiet");
-    git(
-        module.path(),
-        "remote add origin https://git.example.com/acme/vpc",
-    );
-    let (source, published) = of_job();
+    let (source, published) = sent(&[], Some(of_job));
     assert_has!(published.stderr, "choose one with --source");
     assert_eq!(source, Value::Null);
+    git("remote add fork git@git.example.com:me/vpc.git");
+    assert_eq!(sent(&[], None).0, Value::Null);
 }
 
 #[test]
@@ -153,12 +130,7 @@ fn an_archive_that_no_client_could_install_is_never_sent() {
     let end = damaged_tar.len() - 6;
     damaged_tar[end] ^= 0xff;
     for (name, bytes, more, reason) in [
-        (
-            "m.zip",
-            zip(&[("README.md", "")]),
-            &[] as &[&str],
-            "no configuration",
-        ),
+        ("m.zip", zip(&[("a", "")]), &[][..], "no configuration"),
         ("m.zip", zip(&[("../main.tf", "")]), &[], "../main.tf"),
         ("m.zip", zip(&good), &["--subdir", "sub"], "below"),
         ("m.zip", damaged_zip, &[], "main.tf"),

@@ -199,30 +199,6 @@ fn an_executable_for_another_machine_is_published_where_its_publisher_confirms_i
 }
 
 #[test]
-fn a_platform_that_no_client_asks_for_is_refused_with_the_one_that_is_meant() {
-    for (end, parts) in [
-        (
-            "macos_amd64.zip",
-            ["they ask for darwin_amd64:", "archives.name_template"],
-        ),
-        (
-            "darwin_all.zip",
-            ["darwin_amd64 and darwin_arm64", "universal_binaries"],
-        ),
-        ("linux_sparc64.zip", ["none of Go's", "leave it out"]),
-    ] {
-        let dist = Dist::new();
-        fs::rename(dist.file("linux_amd64.zip"), dist.file(end)).unwrap();
-        dist.edit_shasums(|text| text.replace("linux_amd64.zip", end));
-        let errors = refused(&dist);
-        for part in parts {
-            assert_has!(errors, part);
-        }
-        assert_eq!(errors.lines().count(), 1, "{errors}");
-    }
-}
-
-#[test]
 fn zips_without_the_name_of_a_package_are_other_files() {
     let registry = Registry::start();
     let dist = Dist::new();

@@ -5,8 +5,8 @@ use serde_json::json;
 use super::support::http::Response;
 use super::support::registry::{Fault, Registry, errors};
 use super::support::{
-    Ended, TOKEN, URL_SECRET, assert_has, assert_lacks, ended, run, run_for_people, run_to_end,
-    terrace, words,
+    Ended, TOKEN, URL_SECRET, assert_has, assert_lacks, run, run_for_people, run_to_end, terrace,
+    words,
 };
 
 const API_TOKEN: &str = "terrace_7f3a9c2e51b04d68.MTc5NjkwNDAw.q0JxbWFj.0f1e2d3c";
@@ -24,18 +24,6 @@ fn assert_silent(ended: &Ended) {
     let printed = format!("{}{}", ended.stdout, ended.stderr);
     for part in PARTS {
         assert_lacks!(printed, part);
-    }
-}
-
-#[test]
-fn a_token_in_place_of_its_id_is_not_repeated() {
-    for command in ["rotate", "revoke"] {
-        for (token, code) in [(API_TOKEN, 6), ("another-pa5sw0rd", 2), (TOKEN, 2)] {
-            let mut command = terrace(&["token", command, token, "--json", "--retries", "0"]);
-            command.env("TERRACE_URL", "http://127.0.0.1:9");
-            let ended = ended(command.env("TERRACE_TOKEN", TOKEN)).expect(code);
-            assert_silent(&ended);
-        }
     }
 }
 

@@ -1,13 +1,13 @@
 //! `terrace serve`.
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::TcpStream;
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Child, Command, Stdio};
-#[cfg(unix)]
 use std::time::Duration;
 
 use serde_json::Value;
 
+use super::plain_http::get;
 use super::support::{assert_has, assert_lacks, directory, ended, run_to_end, terrace, words};
 
 /// A registry that runs until the end of a test.
@@ -40,16 +40,9 @@ impl Served {
     }
 
     fn get(&self, target: &str) -> String {
-        let mut stream = TcpStream::connect(self.authority()).unwrap();
-        let host = self.authority();
-        let head = format!("GET {target} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n");
-        stream.write_all(head.as_bytes()).unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).unwrap();
-        answer
+        get(self.authority(), self.authority(), target)
     }
 
-    #[cfg(unix)]
     fn signal(&self, name: &str) {
         let id = self.child.id().to_string();
         let sent = Command::new("kill").args([name, &id]).status().unwrap();
@@ -57,7 +50,6 @@ impl Served {
     }
 
     /// Sends a signal, and returns the exit code and the log.
-    #[cfg(unix)]
     fn stop(mut self) -> (Option<i32>, String) {
         self.signal("-TERM");
         let code = self.child.wait().unwrap().code();
@@ -76,7 +68,6 @@ impl Drop for Served {
 }
 
 #[test]
-#[cfg(unix)]
 fn a_registry_answers_until_a_signal_stops_it() {
     let served = Served::start(&mut terrace(&["serve"]));
     assert_has!(served.get("/healthz"), "HTTP/1.1 200 ");
@@ -91,7 +82,6 @@ fn a_registry_answers_until_a_signal_stops_it() {
 }
 
 #[test]
-#[cfg(unix)]
 fn a_hangup_neither_ends_a_registry_nor_changes_its_settings() {
     let folder = directory(&[("TERRACE_WEB_NAME", "Before")]);
     let mut command = terrace(&["serve", "--secrets"]);
@@ -178,19 +168,23 @@ fn an_admin_token_is_kept_by_the_start_that_shows_it() {
     let first = Served::started(&mut start("127.0.0.1:0"));
     let token = first.greeting["token"].as_str().unwrap();
     assert_eq!(std::fs::read_to_string(&file).unwrap().trim(), token);
-    #[cfg(unix)]
     for (path, rights) in [
         ("", 0o700),
         (".terrace", 0o700),
+        (".terrace/admin-token", 0o600),
         (".terrace/indices.redb", 0o600),
     ] {
-        use std::os::unix::fs::PermissionsExt as _;
         let metadata = std::fs::metadata(data.join(path)).unwrap();
         assert_eq!(metadata.permissions().mode() & 0o777, rights, "{path}");
     }
+    let token = token.to_owned();
     drop(first);
-    let second = Served::started(&mut start("127.0.0.1:0"));
+    // An empty variable is none.
+    let second = Served::started(start("127.0.0.1:0").env("TERRACE_ADMIN_TOKEN", ""));
     assert_eq!(second.greeting.get("token"), None);
+    let url = second.greeting["url"].as_str().unwrap();
+    let mut list = terrace(&["token", "list", "--url", url]);
+    ended(list.env("TERRACE_TOKEN", token)).expect(0);
 }
 
 #[cfg(not(feature = "object-store"))]

@@ -24,14 +24,6 @@ fn help_succeeds_without_the_token_and_a_command_without_arguments_prints_it() {
 }
 
 #[test]
-fn the_version_names_the_machine_that_the_command_is_built_for() {
-    let line = ended(&mut terrace(&["--version"])).expect(0).stdout;
-    let expected = concat!("terrace ", env!("CARGO_PKG_VERSION"), " (");
-    assert!(line.starts_with(expected), "{line}");
-    assert_has!(line, format!("{}-", std::env::consts::ARCH));
-}
-
-#[test]
 fn a_missing_registry_or_token_is_a_usage_error() {
     let module = directory(&[("main.tf", "")]);
     let mut line = words("publish module --json --address acme/vpc/aws --version 1.0.0");

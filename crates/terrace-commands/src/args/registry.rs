@@ -7,15 +7,6 @@ use clap::{Args, ValueHint};
 
 use crate::output::in_shell;
 
-/// The name of the argument with the URL.
-pub(crate) const URL: &str = "url";
-
-/// The name of the argument with the token.
-pub(crate) const TOKEN: &str = "token";
-
-/// The name of the argument with the profile.
-pub(crate) const PROFILE: &str = "profile";
-
 /// The registry to connect to, and the token for it.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Registry")]

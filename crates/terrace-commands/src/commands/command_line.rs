@@ -10,7 +10,7 @@ use std::ffi::OsString;
 use clap::parser::ValueSource;
 use clap::{CommandFactory as _, FromArgMatches as _, Parser};
 
-use crate::args::{RegistryArguments, registry};
+use crate::args::RegistryArguments;
 use crate::commands::Command;
 use crate::output::Verbosity;
 
@@ -126,12 +126,10 @@ pub(crate) fn parse(given: &[OsString]) -> Result<Arguments, clap::Error> {
         command.build();
         error.format(&mut command)
     })?;
-    let source = matches.value_source(registry::TOKEN);
-    arguments.registry.is_token_in_environment = source == Some(ValueSource::EnvVariable);
-    let source = matches.value_source(registry::URL);
-    arguments.registry.is_url_in_environment = source == Some(ValueSource::EnvVariable);
-    let source = matches.value_source(registry::PROFILE);
-    arguments.registry.is_profile_in_environment = source == Some(ValueSource::EnvVariable);
+    let in_environment = |id| matches.value_source(id) == Some(ValueSource::EnvVariable);
+    arguments.registry.is_token_in_environment = in_environment("token");
+    arguments.registry.is_url_in_environment = in_environment("url");
+    arguments.registry.is_profile_in_environment = in_environment("profile");
     Ok(arguments)
 }
 

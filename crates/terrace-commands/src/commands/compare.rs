@@ -9,7 +9,7 @@ use serde_json::json;
 use terrace_core::api::route::PageRoute;
 use terrace_core::model::package::Package;
 use terrace_core::model::version::Version;
-use terrace_web::comparison::{self, ChangeKind, ComparedVersion, Comparison, FieldChange};
+use terrace_web::comparison::{self, Change, ChangeKind, ComparedVersion, Comparison};
 
 use super::release::with_hint;
 use crate::args::PackageSpec;
@@ -187,29 +187,36 @@ impl Compared<'_> {
                 };
                 let remark = if change.is_breaking { "may break" } else { "" };
                 screen.signed(mark, sign, &change.name, remark);
-                if change.kind != ChangeKind::Added {
-                    let fields = change.fields.iter();
-                    let fields =
-                        fields.map(|it| (format!("      {}", it.field), both(it, str::to_owned)));
-                    let fields: Vec<_> = fields.collect();
-                    let fields = fields
-                        .iter()
-                        .map(|(name, value)| (name.as_str(), value.clone()));
-                    screen.fields(&fields.collect::<Vec<_>>());
-                }
+                let fields = fields(change, str::to_owned);
+                let fields = fields.map(|(field, text)| (format!("      {field}"), text));
+                let fields: Vec<_> = fields.collect();
+                let fields = fields.iter().map(|(name, text)| (&**name, text.clone()));
+                screen.fields(&fields.collect::<Vec<_>>());
             }
         }
         screen
     }
 }
 
-/// Returns the old and the new value of a property, each as `shown` writes the beginning of it.
-fn both(change: &FieldChange, shown: impl Fn(&str) -> String) -> String {
-    let value = |value: &Option<String>| {
-        let text = value.as_deref().map(beginning);
-        text.map_or_else(|| "none".to_owned(), |text| shown(&text))
-    };
-    format!("{} → {}", value(&change.old), value(&change.new))
+/// Returns the properties that differ with their values, of which `write` writes the beginnings. Those of an added thing are shown if
+/// they may break configurations.
+fn fields(
+    change: &Change,
+    write: impl Fn(&str) -> String,
+) -> impl Iterator<Item = (&'static str, String)> {
+    let is_added = change.kind == ChangeKind::Added;
+    let shown = change.fields.iter();
+    let shown = shown.filter(move |_| !is_added || change.is_breaking);
+    shown.map(move |it| {
+        let [old, new] = [&it.old, &it.new].map(|value| {
+            let text = value.as_deref().map(beginning);
+            text.map_or_else(|| "none".to_owned(), |text| write(&text))
+        });
+        match is_added {
+            true => (it.field, new),
+            false => (it.field, format!("{old} → {new}")),
+        }
+    })
 }
 
 /// Returns the beginning of a value on one line: types may have hundreds of lines.

@@ -30,7 +30,7 @@ impl<'a> Session<'a> {
 
     /// Returns a client of the registry that reads, without a token if there is none.
     pub(crate) fn connect_reader(self) -> Result<Client<'a>, Failure> {
-        connect_reader(self.registry, self.output)
+        connect_as(Need::Optional, self.registry, self.output)
     }
 }
 
@@ -40,14 +40,6 @@ pub(crate) fn connect<'a>(
     output: &'a Output,
 ) -> Result<Client<'a>, Failure> {
     connect_as(Need::Required, arguments, output)
-}
-
-/// Returns a client of the registry that reads, without a token if there is none.
-pub(crate) fn connect_reader<'a>(
-    arguments: &RegistryArguments,
-    output: &'a Output,
-) -> Result<Client<'a>, Failure> {
-    connect_as(Need::Optional, arguments, output)
 }
 
 /// Returns a client if both the registry and the token are given, for commands that also work without one.

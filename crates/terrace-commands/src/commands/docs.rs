@@ -1,22 +1,23 @@
 //! `terrace docs`.
 
 mod add;
-mod check;
 mod links;
 mod preview;
 
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
+use serde_json::json;
 use terrace_core::model::name::ProviderType;
 use terrace_metadata::Draft;
 
 use crate::commands::connection::Session;
 use crate::commands::docs::add::DocsAddArguments;
 use crate::commands::docs::preview::DocsPreviewArguments;
-use crate::commands::documentation::{of_module, of_provider};
+use crate::commands::documentation::{Extracted, of_module, of_provider};
 use crate::commands::publish::module::files_of_module;
 use crate::error::Failure;
+use crate::output::{Output, plural};
 use crate::source::documentation::{
     DocumentationFiles, REPOSITORY_PREFIX, has_configuration, is_module, is_provider,
     provider_files,
@@ -63,9 +64,36 @@ pub(crate) fn run(command: &DocsCommand, session: Session<'_>) -> Result<(), Fai
     let output = session.output;
     match command {
         DocsCommand::Add(arguments) => add::run(arguments, session),
-        DocsCommand::Check(arguments) => check::run(arguments, output),
+        DocsCommand::Check(subject) => check(subject, output),
         DocsCommand::Preview(arguments) => preview::run(arguments, output),
     }
+}
+
+/// Checks the documentation in a directory.
+fn check(subject: &DocsSubject, output: &Output) -> Result<(), Failure> {
+    let files = subject.files()?;
+    let extracted = Extracted::new(subject.draft(&files)?, &files);
+    let mut reasons = extracted.problems();
+    reasons.extend(subject.dead_links(&files));
+    if extracted.is_empty() {
+        let place = subject.dir.display();
+        reasons.push(format!(
+            "{place}: there is no documentation; name the directory of a module, or that of a provider's pages"
+        ));
+    }
+    let mut notes: Vec<String> = extracted.notes().into_iter().cloned().collect();
+    notes.retain(|note| !reasons.contains(note));
+    notes.extend(subject.doubt());
+    for note in &notes {
+        output.progress(&format!("note: {note}"));
+    }
+    let report = json!({ "documentation": extracted.document(), "notes": notes });
+    let text = match reasons.is_empty() {
+        true => format!("nothing to correct in the {}", extracted.line()),
+        false => format!("{} to correct", plural(reasons.len(), "problem")),
+    };
+    let worst = (!reasons.is_empty()).then(|| Failure::Refused(Vec::new()));
+    output.outcome(text, report, worst, reasons)
 }
 
 impl DocsSubject {

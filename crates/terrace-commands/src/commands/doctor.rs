@@ -6,7 +6,6 @@
 mod access;
 mod connection;
 mod downloads;
-mod explain;
 mod explanation;
 mod finding;
 mod local;
@@ -19,8 +18,10 @@ mod target;
 use std::time::Duration;
 
 use clap::Args;
+use explanation::explanation;
 use finding::Finding;
-use table::{Check, Run};
+use serde_json::{Value, json};
+use table::{CHECKS, Check, Run};
 use target::Target;
 use terrace_core::model::address::{ModuleAddress, ProviderAddress};
 
@@ -30,7 +31,7 @@ use crate::commands::connection::registry_url;
 use crate::credentials::ClientConfiguration;
 use crate::error::{Exit, Failure};
 use crate::http::BaseUrl;
-use crate::output::{Mark, Output};
+use crate::output::{Mark, Output, Screen};
 use crate::parallel;
 
 /// Find what is wrong with a registry, as its clients see it, and with this machine
@@ -103,7 +104,7 @@ pub(crate) fn run(
     output: &Output,
 ) -> Result<(), Failure> {
     if let Some(id) = &arguments.explain {
-        let (screen, document) = explain::explained(id)?;
+        let (screen, document) = explained(id)?;
         output.report(screen, &document);
         return Ok(());
     }
@@ -178,7 +179,7 @@ fn make(checks: &[&'static Check], target: Option<&Target>, output: &Output) -> 
             }
             (Run::Remote(run), Some(target)) => run(target),
         };
-        progress.advance();
+        progress.advance(1);
         let finding = judged.map_or_else(|it| it.seen_by(check.id), Finding::pass);
         Made { check, finding }
     })
@@ -193,4 +194,24 @@ fn exit(made: &[Made], is_unreachable: bool, is_strict: bool) -> Exit {
         Some(Mark::Warning) if is_strict => Exit::Unexpected,
         _ => Exit::Success,
     }
+}
+
+/// Returns what a check is about, for people and for programs.
+///
+/// # Errors
+/// A name that is not the ID of a check.
+fn explained(name: &str) -> Result<(Screen, Value), Failure> {
+    let id = name.trim().to_ascii_uppercase();
+    let check = CHECKS.iter().find(|check| check.id == id);
+    let Some((check, [symptom, cause, fix])) = check.zip(explanation(&id)) else {
+        return Err(table::unknown("--explain", name));
+    };
+    let mut screen = Screen::new();
+    screen.title(&format!("{id}  {}", check.title));
+    let fields = [("symptom", symptom), ("cause", cause), ("fix", fix)];
+    screen.fields(&fields.map(|(name, text)| (name, text.to_owned())));
+    let document = json!({
+        "status": "ok", "id": id, "title": check.title, "symptom": symptom, "cause": cause, "fix": fix,
+    });
+    Ok((screen, document))
 }

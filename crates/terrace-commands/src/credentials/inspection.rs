@@ -117,21 +117,3 @@ fn unread_tokens() -> Option<String> {
     let file = CredentialsFile::find().ok()?;
     file.unread_reason().filter(|_| file.exists())
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_mirrors_are_found() {
-        let block = |url: &str| format!("network_mirror {{\n url = \"{url}\"\n}}\n");
-        let (one, other) = ("https://a.example/mirror/", "https://b.example/mirror/");
-        for urls in [&[one][..], &[one, other]] {
-            let blocks: String = urls.iter().map(|url| block(url)).collect();
-            let text = format!("provider_installation {{\n{blocks}direct {{}}\n}}\n");
-            let mut found = ClientConfiguration::default();
-            found.add(&parse(&text).unwrap());
-            assert_eq!(found.mirrors, urls);
-        }
-    }
-}

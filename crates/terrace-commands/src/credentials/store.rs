@@ -113,7 +113,7 @@ impl CredentialsFile {
         let Some(hosts) = hosts.as_object_mut() else {
             return Err(self.malformed("\"credentials\" is not an object"));
         };
-        hosts.retain(|name, _| !is(name, host));
+        hosts.retain(|name, _| TokenHost::parse(name).as_ref() != Some(host));
         if let Some(entry) = entry {
             hosts.insert(host.to_string(), entry);
         }
@@ -170,9 +170,4 @@ impl fmt::Display for CredentialsFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&shown(&self.path))
     }
-}
-
-/// Returns whether a name in the file means a host.
-fn is(name: &str, host: &TokenHost) -> bool {
-    TokenHost::parse(name).as_ref() == Some(host)
 }

@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use url::{Host, Url};
+use terrace_core::http::guard;
+use url::Url;
 
 /// An `http` or `https` URL of a host and optionally a port, and nothing else.
 #[derive(Debug, Clone)]
@@ -82,12 +83,7 @@ impl fmt::Display for BaseUrl {
 
 /// Returns whether a URL is on this machine.
 pub(crate) fn is_loopback(url: &Url) -> bool {
-    match url.host() {
-        Some(Host::Ipv4(address)) => address.is_loopback(),
-        Some(Host::Ipv6(address)) => address.is_loopback(),
-        Some(Host::Domain(name)) => name.eq_ignore_ascii_case("localhost"),
-        None => false,
-    }
+    url.host_str().is_some_and(guard::is_loopback)
 }
 
 #[cfg(test)]

@@ -1,7 +1,5 @@
 //! Pauses before retries: longer each time, with jitter.
 
-use std::collections::hash_map::RandomState;
-use std::hash::BuildHasher as _;
 use std::time::Duration;
 
 /// The first pause; each further one is twice as long.
@@ -44,10 +42,8 @@ impl Retries {
 
 /// Returns a factor from 0.5 to 1.0.
 fn jitter() -> f64 {
-    // Each `RandomState` has its own keys, which is enough randomness here.
-    let random = RandomState::new().hash_one(());
-    let fraction = f64::from(u32::try_from(random >> 32).unwrap_or_default()) / f64::from(u32::MAX);
-    0.5 + fraction / 2.0
+    let random = getrandom::u32().unwrap_or_default();
+    0.5 + f64::from(random) / f64::from(u32::MAX) / 2.0
 }
 
 #[cfg(test)]

@@ -204,17 +204,6 @@ mod tests {
     }
 
     #[test]
-    fn the_line_of_a_check_is_cut_to_the_width() {
-        let line = |width| {
-            let mut screen = Screen::with(width, false);
-            screen.check(Mark::Passed, "T1", ("it answers", 12), "2 addresses");
-            screen.into_text()
-        };
-        assert_eq!(line(None), "  ✓ T1  it answers    2 addresses");
-        assert_eq!(line(Some(32)), "  ✓ T1  it answers    2 address…");
-    }
-
-    #[test]
     fn no_text_controls_the_terminal() {
         let mut screen = Screen::with(None, true);
         screen.text("a\x1b[2J");

@@ -206,9 +206,6 @@ mod tests {
 
     use super::*;
 
-    const API_TOKEN: &str =
-        "terrace_7f3a9c2e51b04d68.MTc5NjkwNDAwMApwdWJsaXNoOmFjbWUKQ0k.q0Jx-mac_of_it.0f1e2d3c";
-
     fn hidden(text: &str) -> String {
         Secrets::default().hide(text).into_owned()
     }
@@ -225,14 +222,6 @@ mod tests {
             assert!(!shown.contains("SECRET"), "{shown}");
             assert!(shown.ends_with(" (404)"), "{shown}");
         }
-    }
-
-    #[test]
-    fn a_token_is_hidden_by_its_form() {
-        assert_eq!(
-            hidden(&format!("'{API_TOKEN}' and {API_TOKEN}: no")),
-            format!("'{HIDDEN_TOKEN}' and {HIDDEN_TOKEN}: no")
-        );
     }
 
     #[test]

@@ -283,13 +283,4 @@ mod tests {
         let expected = ["A              B", "x y\\u{1b}[31m  z"];
         assert_eq!(table.lines(None, false), expected);
     }
-
-    #[test]
-    fn colours_change_neither_words_nor_alignment() {
-        let plain = packages().lines(Some(80), false);
-        let coloured = packages().lines(Some(80), true);
-        let without = coloured.iter().map(|line| console::strip_ansi_codes(line));
-        assert_eq!(without.collect::<Vec<_>>(), plain);
-        assert!(coloured[2].contains("\x1b[33mdeprecated\x1b[0m"));
-    }
 }

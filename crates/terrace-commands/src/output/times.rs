@@ -30,19 +30,3 @@ fn replace(document: &mut Value) {
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    #[test]
-    fn times_are_texts_at_every_depth() {
-        let document = json!({ "versions": { "1.0.0": { "at": 1_795_396_455_u64, "number": 1 } }, "list": [{ "at": 0 }] });
-        let expected = json!({
-            "versions": { "1.0.0": { "at": "2026-11-23T01:14:15Z", "number": 1 } },
-            "list": [{ "at": "1970-01-01T00:00:00Z" }],
-        });
-        assert_eq!(with_times(&document), expected);
-    }
-}

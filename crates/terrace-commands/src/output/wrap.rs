@@ -22,15 +22,3 @@ pub(crate) fn wrap(paragraph: &str, width: usize, first: &str, next: &str) -> Ve
     lines.push(line);
     lines
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn words_move_to_the_next_line_if_they_do_not_fit() {
-        let lines = wrap("one two three fourteen-columns", 11, "- ", "  ");
-        assert_eq!(lines, ["- one two", "  three", "  fourteen-columns"]);
-        assert_eq!(wrap("網路 網路", 8, "", ""), ["網路", "網路"]);
-    }
-}

@@ -10,7 +10,7 @@ use ureq::{Agent, Body, SendBody};
 
 use crate::archive::Archive;
 use crate::error::Failure;
-use crate::output::{Output, UploadBar, bytes};
+use crate::output::{Bar, Output, bytes};
 use crate::{http, parallel};
 
 /// The maximum number of parallel uploads.
@@ -109,7 +109,7 @@ fn put(
     agent: &Agent,
     archive: &Archive,
     missing: &MissingArchive,
-    bar: &UploadBar,
+    bar: &Bar,
 ) -> Result<Response<Body>, ureq::Error> {
     let file = archive.source.open()?;
     let mut body = Counted {
@@ -182,7 +182,7 @@ fn explanation(response: Response<Body>) -> String {
 /// Advances the bar as bytes are read.
 struct Counted<'a, R> {
     reader: R,
-    bar: &'a UploadBar,
+    bar: &'a Bar,
 }
 
 impl<R: Read> Read for Counted<'_, R> {

@@ -38,21 +38,16 @@ fn module() -> TempDir {
 #[track_caller]
 fn publish(registry: &Registry, path: &Path, more: &[&str]) -> Ended {
     let fixed = words("publish module --address acme/vpc/aws --version 1.0.0");
-    run(
-        registry,
-        &[&fixed[..], &[path.to_str().unwrap()], more].concat(),
-    )
+    let path = path.to_str().unwrap();
+    run(registry, &[&fixed[..], &[path], more].concat())
 }
 
 /// A registry that has the archives of another version with the same bytes, so that a publish uploads none.
 fn with_archives(module: &Path) -> Registry {
     let registry = Registry::start();
     let line = words("publish module --address acme/vpc/aws --version 0.9.0");
-    run(
-        &registry,
-        &[&line[..], &[module.to_str().unwrap()]].concat(),
-    )
-    .expect(0);
+    let line = [&line[..], &[module.to_str().unwrap()]].concat();
+    run(&registry, &line).expect(0);
     registry.all_requests();
     registry
 }
@@ -81,18 +76,9 @@ fn the_documentation_is_sent_before_the_release() {
     let report = publish(&registry, module().path(), &[]).expect(0).json();
     let before = put("/documentation?unpublished=true");
     let uploads = ["PUT /docs-bucket".to_owned(), "PUT /bucket".to_owned()];
-    assert_eq!(
-        registry.all_requests(),
-        [
-            before.clone(),
-            put(""),
-            uploads[0].clone(),
-            before,
-            uploads[1].clone(),
-            put(""),
-            get("/documentation"),
-        ]
-    );
+    let begun = [before.clone(), put(""), uploads[0].clone(), before];
+    let ended = [uploads[1].clone(), put(""), get("/documentation")];
+    assert_eq!(registry.all_requests(), [&begun[..], &ended].concat());
     assert_eq!(
         report["documentation"],
         json!({ "status": "created", "inputs": 1, "outputs": 1, "submodules": 0, "examples": 1 })
@@ -301,11 +287,8 @@ fn a_failure_of_the_documentation_is_only_a_warning() {
         assert_eq!(report["documentation"]["status"], "failed");
         let warnings = report["warnings"].as_array().unwrap();
         assert_eq!(warnings.len(), 1, "{warnings:?}");
-        assert_has!(
-            warnings[0].as_str().unwrap(),
-            "without documentation: ",
-            text
-        );
+        let warning = warnings[0].as_str().unwrap();
+        assert_has!(warning, "without documentation: ", text);
     }
     let registry = Registry::start();
     let report = publish(&registry, module.path(), &["--docs", "/nonexistent"]);

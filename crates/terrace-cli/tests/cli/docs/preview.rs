@@ -1,13 +1,13 @@
 //! `terrace docs preview`.
 
 use std::fs;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::TcpStream;
+use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::{Child, Stdio};
 
 use serde_json::Value;
 
+use crate::plain_http::{ask, get};
 use crate::support::registry::Registry;
 use crate::support::{Dist, assert_has, assert_lacks, directory, run, terrace};
 
@@ -18,17 +18,10 @@ struct Preview {
 }
 
 impl Preview {
-    fn start(path: &Path) -> Self {
-        Self::start_with(path, &[])
-    }
-
-    fn start_with(path: &Path, arguments: &[&str]) -> Self {
+    fn start(path: &Path, arguments: &[&str]) -> Self {
         let mut command = terrace(&["docs", "preview", path.to_str().unwrap()]);
-        command
-            .args(["--port", "0", "--json"])
-            .args(arguments)
-            .stdout(Stdio::piped());
-        let mut child = command.spawn().unwrap();
+        command.args(["--port", "0", "--json"]).args(arguments);
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         let stdout = child.stdout.as_mut().unwrap();
         BufReader::new(stdout).read_line(&mut line).unwrap();
@@ -42,24 +35,8 @@ impl Preview {
     }
 
     fn get(&self, path: &str) -> String {
-        self.ask(&format!(
-            "GET {path} HTTP/1.1\r\nHost: {}\r\n\r\n",
-            self.host
-        ))
+        get(&self.host, &self.host, path)
     }
-
-    fn ask(&self, request: &str) -> String {
-        ask(&self.host, request)
-    }
-}
-
-/// Sends a request to a server, and returns its answer.
-fn ask(host: &str, request: &str) -> String {
-    let mut stream = TcpStream::connect(host).unwrap();
-    stream.write_all(request.as_bytes()).unwrap();
-    let mut response = String::new();
-    stream.read_to_string(&mut response).unwrap();
-    response
 }
 
 impl Drop for Preview {
@@ -79,7 +56,7 @@ fn pages_are_those_of_a_registry_and_change_with_the_files() {
         ("docs/index.md", &index),
         ("docs/resources/wheel.md", &wheel),
     ]);
-    let preview = Preview::start_with(docs.path(), &["--address", "acme/car"]);
+    let preview = Preview::start(docs.path(), &["--address", "acme/car"]);
     assert!(preview.host.starts_with("127.0.0.1:"), "{}", preview.host);
     let root = "/providers/acme/car/0.0.0";
     for path in ["/", "/providers/acme/car", "/providers/acme/car/latest"] {
@@ -149,12 +126,11 @@ fn a_page_has_the_same_content_as_in_a_registry_that_the_documentation_was_sent_
         (&module, "modules/acme/network/aws", "0.0.0", of_module),
     ] {
         let (_, address) = package.split_once('/').unwrap();
-        let preview = Preview::start_with(directory.path(), &["--address", address]);
+        let preview = Preview::start(directory.path(), &["--address", address]);
         for document in documents {
             let shown = preview.get(&format!("/{package}/0.0.0/{document}"));
             let path = format!("/{package}/{version}/{document}");
-            let request = format!("GET {path} HTTP/1.1\r\nHost: {host}\r\n\r\n");
-            let published = ask(host, &request);
+            let published = get(host, host, &path);
             assert_has!(published, "Published ");
             let shown = main_of(&shown).replace("0.0.0", version);
             let shown = shown.replace("registry.example.com", host);
@@ -166,7 +142,7 @@ fn a_page_has_the_same_content_as_in_a_registry_that_the_documentation_was_sent_
 #[test]
 fn only_this_machine_is_answered_and_nothing_else_is_loaded() {
     let docs = directory(&[("docs/index.md", "# A\n")]);
-    let preview = Preview::start(docs.path());
+    let preview = Preview::start(docs.path(), &[]);
     let page = preview.get("/providers/example/provider/0.0.0");
     assert_has!(
         page,
@@ -182,9 +158,9 @@ fn only_this_machine_is_answered_and_nothing_else_is_loaded() {
     assert_has!(script, "content-type: text/javascript");
     // The problems of the files are shown above the page.
     assert_has!(page.split_once("<main>").unwrap().0, "docs/index.md");
-    let foreign = preview.ask("GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n");
+    let foreign = get(&preview.host, "evil.example", "/");
     assert!(foreign.starts_with("HTTP/1.1 421 "), "{foreign}");
     assert_lacks!(foreign, "# A");
     let long = format!("GET / HTTP/1.1\r\nA: {}", "a".repeat(20_000));
-    assert!(preview.ask(&long).starts_with("HTTP/1.1 431 "));
+    assert!(ask(&preview.host, &long).starts_with("HTTP/1.1 431 "));
 }

@@ -58,16 +58,6 @@ fn the_docs_directory_beside_dist_is_published() {
 }
 
 #[test]
-fn a_provider_is_published_without_documentation_on_request() {
-    let registry = Registry::start();
-    let dist = Dist::new();
-    write(dist.outside(), &[("docs/index.md", PAGE)]);
-    publish(&registry, &dist, &["--no-docs"]).expect(0);
-    let requests = registry.all_requests();
-    assert_lacks!(requests.join(" "), "documentation");
-}
-
-#[test]
 fn an_archive_of_documentation_is_preferred_and_is_no_package() {
     let registry = Registry::start();
     let dist = Dist::new();

@@ -5,45 +5,26 @@ use terrace_base::time::UnixTime;
 use terrace_core::api::admin::{ArchiveSource, CopyFacts, DoctorAnswer, FailoverAnswer};
 use terrace_core::storage::failover::ServingBucket;
 
-use super::sound::{Sound, http_date, now, set};
-use super::{checks, doctor, with_status};
+use super::sound::{Sound, file, http_date, now, set};
+use super::{assert_found, checks, doctor, with_status};
 use crate::support::http::{Head, Response};
-use crate::support::{Ended, TOKEN, ended};
-
-/// Checks that exactly one check reports a problem, with this status, and that it is explained.
-#[track_caller]
-fn assert_found(id: &str, status: &str, ended: &Ended) {
-    let mut problems = with_status(ended, "fail");
-    problems.extend(with_status(ended, "warn"));
-    assert_eq!(problems, [id], "{ended:#?}");
-    let check = &checks(ended)[id];
-    assert_eq!(check["status"], status, "{check}");
-    for member in ["observed", "error", "fix"] {
-        assert_ne!(check[member].as_str().unwrap(), "", "{check}");
-    }
-    assert_eq!(check["hint"], format!("terrace doctor --explain {id}"));
-}
+use crate::support::{TOKEN, assert_has, ended};
 
 const DISCOVERY: &str = "/.well-known/terraform.json";
 
-fn edited(response: Response, edit: impl FnOnce(&mut Value)) -> Response {
+fn edited(mut response: Response, edit: impl FnOnce(&mut Value)) -> Response {
     let mut document: Value = serde_json::from_slice(&response.body).unwrap();
     edit(&mut document);
-    Response {
-        body: document.to_string().into_bytes(),
-        ..response
-    }
+    response.body = document.to_string().into_bytes();
+    response
 }
 
 /// Replaces the body of a response that succeeds.
-fn with_body(response: Response, body: impl Into<Vec<u8>>) -> Response {
-    match response.status {
-        200 => Response {
-            body: body.into(),
-            ..response
-        },
-        _ => response,
+fn with_body(mut response: Response, body: impl Into<Vec<u8>>) -> Response {
+    if response.status == 200 {
+        response.body = body.into();
     }
+    response
 }
 
 fn html(status: u16) -> Response {
@@ -197,7 +178,14 @@ fn a_late_repair_of_a_registry_on_this_machine_is_no_problem() {
 
 #[test]
 fn an_expired_key_is_found() {
-    let registry = Sound::signed_by(("expired.asc", "expired.sig"));
+    let registry = Sound::start(|head, it| match &*head.target {
+        target if target.contains("/download/linux/amd64") => edited(it, |it| {
+            let key = String::from_utf8(file("expired.asc")).unwrap();
+            it["signing_keys"]["gpg_public_keys"][0]["ascii_armor"] = json!(key);
+        }),
+        target if target.ends_with(".sig") => with_body(it, file("expired.sig")),
+        _ => it,
+    });
     let ended = ended(&mut doctor(&registry.url, &[])).expect(0);
     assert_found("P3", "warn", &ended);
 }
@@ -212,7 +200,7 @@ fn a_second_bucket_that_cannot_serve_is_named() {
     let examined = ended(&mut doctor(&registry.url, &["--only", "D1"])).expect(3);
     assert_found("D1", "fail", &examined);
     let action = checks(&examined)["D1"]["fix"].to_string();
-    assert!(action.contains("terrace admin replicate"), "{action}");
+    assert_has!(action, "terrace admin replicate");
     // While R2 does not answer, the registry states nothing but this.
     let registry = Sound::start(|head, it| match &*head.target {
         "/admin/v1/doctor" => Response { status: 503, ..it },
@@ -225,7 +213,7 @@ fn a_second_bucket_that_cannot_serve_is_named() {
     });
     let ended = ended(&mut doctor(&registry.url, &["--only", "D1"])).expect(3);
     let action = checks(&ended)["D1"]["fix"].to_string();
-    assert!(action.contains("terrace admin replicate"), "{action}");
+    assert_has!(action, "terrace admin replicate");
 }
 
 #[test]
@@ -250,11 +238,7 @@ fn an_outage_of_the_storage_is_one_fault() {
     let registry = Sound::start(|head, response| {
         let fails = |part: &&str| head.target.starts_with(part);
         match ["/v1/", "/api/", "/admin/", "/healthz"].iter().any(fails) {
-            true => Response {
-                status: 503,
-                body: br#"{"kv":"ok","r2":"does not answer"}"#.to_vec(),
-                ..response
-            },
+            true => Response::new(503, r#"{"kv":"ok","r2":"does not answer"}"#),
             false => response,
         }
     });
@@ -295,9 +279,8 @@ fn a_rate_limit_is_no_other_fault() {
         // T1 warns if the first request is limited.
         assert!(warned.iter().all(|it| it == "T1"), "{ended:#?}");
         for id in ids {
-            let check = &checks(&ended)[*id];
-            let observed = check["observed"].to_string();
-            assert!(observed.contains("a rate limit"), "{id}: {check}");
+            let observed = checks(&ended)[*id]["observed"].to_string();
+            assert!(observed.contains("a rate limit"), "{id}: {ended:#?}");
         }
     }
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use super::sound::{Sound, http_date, now, set};
 use super::{checks, doctor, with_status};
 use crate::support::http::Response;
-use crate::support::{Ended, URL_SECRET, ended};
+use crate::support::{Ended, TOKEN, URL_SECRET, assert_has, assert_lacks, ended, fixture, terrace};
 
 /// The time that a run may take: each of a few requests in turn uses its second, and archives six.
 const MOST: Duration = Duration::from_secs(60);
@@ -69,41 +69,34 @@ fn endless_headers_and_endless_bodies_are_cut() {
 #[test]
 fn a_huge_archive_is_not_downloaded_without_deep() {
     let gigabyte = 1024 * 1024 * 1024;
-    let registry = Sound::start(move |head, response| match head.target.ends_with(".zip") {
-        true if response.status == 200 => Response {
-            body: vec![0; 4096],
-            ..response
+    let registry = Sound::start(move |head, mut response| {
+        if head.target.ends_with(".zip") && response.status == 200 {
+            response.body = vec![0; 4096];
+            response.announced = Some(gigabyte);
         }
-        .announcing(gigabyte),
-        _ => response,
+        response
     });
     let result = ended(&mut doctor(&registry.url, &["--only", "D3"])).expect(0);
     assert_eq!(with_status(&result, "skip"), ["D3"], "{result:#?}");
     let observed = checks(&result)["D3"]["observed"].to_string();
-    assert!(
-        observed.contains("1.00 GiB are downloaded with --deep only"),
-        "{observed}"
-    );
+    assert_has!(observed, "1.00 GiB are downloaded with --deep only");
 }
 
 #[test]
 fn an_archive_without_an_end_is_cut_by_its_size_and_with_deep_by_the_time() {
-    let registry = Sound::start(|head, response| {
-        match head.target.ends_with(".zip") && head.method == "GET" && response.status == 200 {
-            true => Response {
-                body: vec![0; 256 * 1024],
-                ..response
-            }
-            .endless(),
-            false => response,
+    let registry = Sound::start(|head, mut response| {
+        if head.target.ends_with(".zip") && head.method == "GET" && response.status == 200 {
+            response.body = vec![0; 256 * 1024];
+            return response.endless();
         }
+        response
     });
     let result = in_time(&registry.url, &["--only", "D3", "--timeout", "20s"]).expect(0);
     let observed = checks(&result)["D3"]["observed"].to_string();
-    assert!(observed.contains("--deep only"), "{observed}");
+    assert_has!(observed, "--deep only");
     let deep = ["--only", "D3", "--deep", "--timeout", "1s"];
     let result = in_time(&registry.url, &deep).expect(3);
-    assert!(result.stdout.contains("more than 6 s"), "{result:#?}");
+    assert_has!(result.stdout, "more than 6 s");
 }
 
 #[test]
@@ -120,15 +113,12 @@ fn redirects_in_a_circle_end_wherever_they_are() {
 
 #[test]
 fn a_deeply_nested_document_ends_no_check_early() {
-    let registry = Sound::start(|head, response| {
+    let registry = Sound::start(|head, mut response| {
         let is_of_catalog = head.target.starts_with("/api/") || head.target == "/healthz";
-        match is_of_catalog || head.target.ends_with("/versions") {
-            true => Response {
-                body: b"[".repeat(500_000),
-                ..response
-            },
-            false => response,
+        if is_of_catalog || head.target.ends_with("/versions") {
+            response.body = b"[".repeat(500_000);
         }
+        response
     });
     let named = ["--provider", "acme/hello", "--module", "acme/vpc/aws"];
     let result = ended(&mut doctor(&registry.url, &named)).expect(3);
@@ -148,13 +138,12 @@ fn no_text_of_a_server_controls_the_terminal_or_fills_it() {
     });
     registry.set_facts(|facts| facts.warnings.push("a\x1b[2Jb\n✓ R9 forged ".repeat(1_000)));
     let json = ended(&mut doctor(&registry.url, &[]));
-    let mut command = crate::support::terrace(&["doctor", &registry.url, "--only", "S,R,K1,T"]);
-    command.env("SSL_CERT_FILE", crate::support::fixture("tls/cert.pem"));
+    let mut command = terrace(&["doctor", &registry.url, "--only", "S,R,K1,T"]);
+    command.env("SSL_CERT_FILE", fixture("tls/cert.pem"));
     command.env("TERRACE_URL", &registry.url);
-    let text = ended(command.env("TERRACE_TOKEN", crate::support::TOKEN));
+    let text = ended(command.env("TERRACE_TOKEN", TOKEN));
     for result in [&json, &text] {
-        assert!(!result.stdout.contains('\x1b'), "{result:#?}");
-        assert!(!result.stdout.contains('\u{202e}'), "{result:#?}");
+        assert_lacks!(result.stdout, "\x1b", "\u{202e}");
         assert!(result.stdout.len() < 40_000, "{}", result.stdout.len());
     }
     let mut lines = text.stdout.lines();
@@ -163,16 +152,16 @@ fn no_text_of_a_server_controls_the_terminal_or_fills_it() {
 
 #[test]
 fn no_signature_of_a_url_is_printed_even_if_a_server_repeats_it() {
-    let registry = Sound::start(|head, response| match head.target.contains("/archives/") {
-        true => Response::new(302, "").with(
-            "location",
-            format!("https://10.1.2.3/x.zip?X-Amz-Signature={URL_SECRET}"),
-        ),
-        false => response,
-    });
+    let signed = format!("https://10.1.2.3/x.zip?X-Amz-Signature={URL_SECRET}");
+    let registry = Sound::start(
+        move |head, response| match head.target.contains("/archives/") {
+            true => Response::new(302, "").with("location", &signed),
+            false => response,
+        },
+    );
     // `ended` checks that the secret is not printed.
     let result = ended(&mut doctor(&registry.url, &[]));
-    assert!(result.stdout.contains("10.1.2.3"), "{result:#?}");
+    assert_has!(result.stdout, "10.1.2.3");
     let fix = checks(&result)["P2"]["fix"].to_string();
-    assert!(fix.contains("--archive-host"), "{fix}");
+    assert_has!(fix, "--archive-host");
 }

@@ -10,10 +10,10 @@ use terrace_base::time::UnixTime;
 use terrace_core::api::admin::{CopyFacts, DoctorAnswer, IndexFacts, RepairFacts};
 
 use crate::support::http::{Head, Response, Then, start};
-use crate::support::{NAME, TOKEN, fixture, tls};
+use crate::support::{NAME, TOKEN, fixture, tls, zip};
 
 /// Changes a response.
-pub(crate) type Fault = Arc<dyn Fn(&Head, Response) -> Response + Send + Sync>;
+type Fault = Box<dyn Fn(&Head, Response) -> Response + Send + Sync>;
 
 /// A registry, and the storage that its archives come from.
 pub(crate) struct Sound {
@@ -24,10 +24,6 @@ pub(crate) struct Sound {
 struct State {
     storage: OnceLock<String>,
     fault: Fault,
-    zip: Vec<u8>,
-    module: Vec<u8>,
-    /// The name of the key and of the signature.
-    signer: (&'static str, &'static str),
     facts: Mutex<DoctorAnswer>,
 }
 
@@ -48,32 +44,13 @@ pub(crate) fn http_date(time: UnixTime) -> String {
     format!("Sun, {} {month} {} {clock} GMT", parts[2], parts[0])
 }
 
-/// The names of the key and of the signature of a sound registry.
-const SIGNER: (&str, &str) = (
-    "publisher.asc",
-    "release/terraform-provider-hello_1.2.3_SHA256SUMS.sig",
-);
-
 impl Sound {
     pub(crate) fn start(
         fault: impl Fn(&Head, Response) -> Response + Send + Sync + 'static,
     ) -> Self {
-        Self::build(SIGNER, Arc::new(fault))
-    }
-
-    /// Starts a registry with another key and signature.
-    pub(crate) fn signed_by(signer: (&'static str, &'static str)) -> Self {
-        Self::build(signer, Arc::new(|_, response| response))
-    }
-
-    fn build(signer: (&'static str, &'static str), fault: Fault) -> Self {
-        let zip = fs::read(fixture(&format!("release/{NAME}_linux_amd64.zip"))).unwrap();
         let state = Arc::new(State {
             storage: OnceLock::new(),
-            fault,
-            zip,
-            module: crate::support::zip(&[("main.tf", "")]),
-            signer,
+            fault: Box::new(fault),
             facts: Mutex::new(sound_facts()),
         });
         let [url, storage] = [(); 2].map(|()| {
@@ -194,11 +171,11 @@ impl State {
 
     fn description(&self) -> Response {
         let filename = format!("{NAME}_linux_amd64.zip");
-        let key = fs::read_to_string(fixture(self.signer.0)).unwrap();
+        let key = String::from_utf8(file("publisher.asc")).unwrap();
         let document = json!({
             "protocols": ["6.0"], "os": "linux", "arch": "amd64", "filename": filename,
             "download_url": self.stored("package.zip"),
-            "shasum": Sha256::of(&self.zip).to_string(),
+            "shasum": Sha256::of(&file(&format!("release/{filename}"))).to_string(),
             "shasums_url": self.stored("SHA256SUMS"),
             "shasums_signature_url": self.stored("SHA256SUMS.sig"),
             "signing_keys": { "gpg_public_keys": [{ "ascii_armor": key }] },
@@ -216,10 +193,9 @@ impl State {
             return refused("AuthorizationNotAllowed");
         }
         let bytes = match parts[2] {
-            "package.zip" => self.zip.clone(),
-            "module.zip" => self.module.clone(),
-            "SHA256SUMS" => fs::read(fixture(&format!("release/{NAME}_SHA256SUMS"))).unwrap(),
-            _ => fs::read(fixture(self.signer.1)).unwrap(),
+            "package.zip" => file(&format!("release/{NAME}_linux_amd64.zip")),
+            "module.zip" => zip(&[("main.tf", "")]),
+            name => file(&format!("release/{NAME}_{name}")),
         };
         Response::new(200, bytes).with("content-type", "application/zip")
     }
@@ -237,6 +213,11 @@ impl State {
             _ => json(200, &json!({ "entries": [], "newest": 0 })),
         }
     }
+}
+
+/// Returns the bytes of a fixture.
+pub(crate) fn file(name: &str) -> Vec<u8> {
+    fs::read(fixture(name)).unwrap()
 }
 
 /// Sets a header in place of an earlier one.

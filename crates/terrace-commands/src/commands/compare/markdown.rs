@@ -1,8 +1,8 @@
 //! A comparison in Markdown, for a pull request.
 
-use terrace_web::comparison::{Change, ChangeKind, FieldChange};
+use terrace_web::comparison::{Change, ChangeKind};
 
-use super::{Compared, beginning, both};
+use super::{Compared, beginning, fields};
 
 /// Returns the lines of a comparison.
 pub(super) fn lines(compared: &Compared<'_>) -> Vec<String> {
@@ -31,20 +31,14 @@ fn line(change: &Change) -> String {
     } else {
         ""
     };
-    let fields: Vec<String> = match change.kind {
-        ChangeKind::Added => Vec::new(),
-        _ => change.fields.iter().map(field).collect(),
-    };
+    let fields = fields(change, code).map(|(field, text)| format!("{field} {text}"));
+    let fields: Vec<String> = fields.collect();
     let gap = if fields.is_empty() { "" } else { ": " };
     let fields = fields.join("; ");
     format!(
         "- {} {kind}{breaking}{gap}{fields}",
         code(&beginning(&change.name))
     )
-}
-
-fn field(change: &FieldChange) -> String {
-    format!("{} {}", change.field, both(change, code))
 }
 
 /// Returns a text that means nothing in Markdown: as a span of code, if it could.

@@ -3,7 +3,6 @@
 //! These URLs are secrets as long as they are valid, so no finding contains more of them than the host.
 
 use terrace_base::digest::Sha256;
-use terrace_core::http::guard::is_loopback;
 use terrace_core::storage::failover::ServingBucket;
 use terrace_core::storage::fallback;
 use ureq::http::Method;
@@ -11,7 +10,7 @@ use url::Url;
 
 use super::finding::{Finding, Judged};
 use super::target::{Target, absolute};
-use crate::http::{Ask, ProbeError, Seen, describe, header};
+use crate::http::{Ask, ProbeError, Seen, describe, header, is_loopback};
 use crate::output::bytes;
 use crate::upstream::{DownloadError, download};
 
@@ -139,7 +138,7 @@ pub(super) fn opens(target: &Target) -> Judged {
 fn is_misled(registry: &str, archive: &str) -> bool {
     let is_local = |url: &str| {
         let url = Url::parse(url).ok();
-        url.is_some_and(|url| url.host_str().is_some_and(is_loopback))
+        url.is_some_and(|url| is_loopback(&url))
     };
     let is_downgraded = registry.starts_with("https://") && archive.starts_with("http://");
     is_downgraded || is_local(archive) && !is_local(registry)

@@ -60,7 +60,7 @@ const fn check(id: &'static str, title: &'static str, run: Run) -> Check {
 }
 
 /// The checks. A title is at most 50 characters long, so that it fits a narrow terminal.
-/// `docs/troubleshooting.md` has a row for each, and `explain.rs` its explanation.
+/// `docs/troubleshooting.md` has a row for each, and `explain.txt` its explanation.
 #[rustfmt::skip]
 pub(super) const CHECKS: &[Check] = &[
     check("L1", "client configuration is valid", Local(local::files)),
@@ -140,10 +140,11 @@ pub(super) fn unknown(option: &str, name: &str) -> Failure {
 mod tests {
     use std::collections::BTreeSet;
 
+    use super::super::explanation::{EXPLANATIONS, explanation};
     use super::*;
 
     #[test]
-    fn ids_are_unique_of_a_group_and_described_on_the_page() {
+    fn ids_are_unique_of_a_group_described_on_the_page_and_explained() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/troubleshooting.md");
         let page = std::fs::read_to_string(path).unwrap();
         let mut ids = BTreeSet::new();
@@ -157,21 +158,11 @@ mod tests {
         assert_eq!(rows.lines().count(), CHECKS.len());
         let groups: BTreeSet<&str> = CHECKS.iter().map(Check::group).collect();
         assert_eq!(groups, GROUPS.iter().map(|(letter, _)| *letter).collect());
-    }
-
-    #[test]
-    fn checks_and_groups_are_selected_and_others_refused() {
-        let ids = |only: &[&str], skip: &[&str]| {
-            let [only, skip] =
-                [only, skip].map(|it| it.iter().map(|it| (*it).to_owned()).collect());
-            let only: Vec<String> = only;
-            let selected = selected(&only, &skip).map_err(|failure| failure.to_string());
-            selected.map(|it| it.iter().map(|it| it.id).collect::<Vec<_>>().join(" "))
-        };
-        assert_eq!(ids(&["m", "W1"], &["M2"]).unwrap(), "M1 M3 W1");
-        for (only, skip, part) in [("M9", "L", "M1, M2"), ("L1", "L", "no check")] {
-            let error = ids(&[only], &[skip]).unwrap_err();
-            assert!(error.contains(part), "{error}");
-        }
+        let explained = EXPLANATIONS
+            .split("\n\n")
+            .filter_map(|it| it.lines().next());
+        let checks = CHECKS.iter().map(|check| check.id);
+        assert_eq!(explained.collect::<Vec<_>>(), checks.collect::<Vec<_>>());
+        assert!(CHECKS.iter().all(|it| explanation(it.id).is_some()));
     }
 }

@@ -135,7 +135,7 @@ impl ReleaseDocumentation {
         for warning in &receipt.warnings {
             output.warning(warning);
         }
-        let failure = failure_of(&sent);
+        let failure = sent.as_ref().and_then(|sent| sent.as_ref().err());
         if let Some(failure) = failure.filter(|_| !self.is_required) {
             warn(failure, output);
         }
@@ -282,13 +282,6 @@ impl Ready {
             },
             document: Value::Object(document),
         }
-    }
-}
-
-fn failure_of(sent: &Sent) -> Option<&Failure> {
-    match sent {
-        Some(Err(failure)) => Some(failure),
-        _ => None,
     }
 }
 

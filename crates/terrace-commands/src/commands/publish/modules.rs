@@ -122,6 +122,9 @@ pub(crate) fn publish(
     let jobs = arguments.jobs.into();
     let versions = parallel::map(&plan.modules, jobs, |module| run.module(module));
     let mut versions: Vec<VersionReport> = versions.into_iter().flatten().collect();
+    if !versions.is_empty() {
+        arguments.package.warn_of_useless(output);
+    }
     versions.extend(plan.problems);
     let url = url.map(|url| url.to_string());
     let mut report = Report::new("modules", url, arguments.dry_run);

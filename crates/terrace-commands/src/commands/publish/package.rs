@@ -1,6 +1,9 @@
 //! The checks of a module's package that only its publisher can make: does it hold secrets, and does it hold everything
 //! that it refers to?
 
+use std::collections::BTreeSet;
+use std::sync::{Mutex, PoisonError};
+
 use clap::Args;
 use terrace_archive::{ArchiveFormat, Entry, EntryKind, SecretFile};
 use terrace_base::untrusted::quoted;
@@ -26,6 +29,23 @@ pub(crate) struct PackageArguments {
     /// be given several times
     #[arg(long, value_name = "FILE")]
     pub(crate) allow_unparsed: Vec<String>,
+    /// The files with secrets that `allow_secrets` has named so far.
+    #[arg(skip)]
+    allowed: Mutex<BTreeSet<String>>,
+}
+
+impl PackageArguments {
+    /// Warns of the paths that have allowed no file of the packages that were checked.
+    pub(super) fn warn_of_useless(&self, output: &Output) {
+        let allowed = self.allowed.lock().unwrap_or_else(PoisonError::into_inner);
+        let useless = self.allow_secrets.iter();
+        for path in useless.filter(|path| !allowed.contains(normal(path))) {
+            output.warning(&format!(
+                "--allow-secrets {} allows nothing: no package that was checked holds secrets in a file with exactly this path",
+                in_shell(path)
+            ));
+        }
+    }
 }
 
 /// The rules by which a package is checked.
@@ -54,16 +74,17 @@ impl PackageRules<'_> {
         let contents = archive.contents(format, is_configuration)?;
         let mut reasons = link_reasons(archive, format)?;
         reasons.extend(self.secret_reasons(&contents.secrets));
+        if label.is_empty() {
+            self.allowed.warn_of_useless(output);
+        }
         let files = contents.files.iter();
         let files: Vec<SourceFile<'_>> = files
             .map(|(path, bytes)| SourceFile { path, bytes })
             .collect();
         let calls = module_sources(&files);
         let is_allowed = |path: &str| {
-            self.allowed
-                .allow_unparsed
-                .iter()
-                .any(|it| normal(it) == path)
+            let mut paths = self.allowed.allow_unparsed.iter();
+            paths.any(|it| normal(it) == path)
         };
         reasons.extend(loaded::reasons(&files, &calls, top, is_allowed));
         let escapes = escapes(&calls, top);
@@ -90,13 +111,15 @@ impl PackageRules<'_> {
 
     fn secret_reasons(&self, found: &[(String, SecretFile)]) -> Vec<String> {
         let is_allowed = |path: &str| {
-            self.allowed
-                .allow_secrets
-                .iter()
-                .any(|it| normal(it) == path)
+            let mut paths = self.allowed.allow_secrets.iter();
+            paths.any(|it| normal(it) == path)
         };
-        let refused = found.iter().filter(|(path, _)| !is_allowed(path));
-        let reasons = refused.clone();
+        let (allowed, refused): (Vec<_>, Vec<_>) =
+            found.iter().partition(|(path, _)| is_allowed(path));
+        let known = self.allowed.allowed.lock();
+        let mut known = known.unwrap_or_else(PoisonError::into_inner);
+        known.extend(allowed.into_iter().map(|(path, _)| path.clone()));
+        let reasons = refused.iter();
         let reasons = reasons.map(|(path, kind)| format!("{} holds {kind}", quoted(path)));
         let remedy = match self.is_tagged {
             true => {
@@ -104,7 +127,7 @@ impl PackageRules<'_> {
             }
             false => "delete them, exclude them in .terraformignore",
         };
-        let advice = refused.clone().next().map(|(path, _)| {
+        let advice = refused.first().map(|(path, _)| {
             format!(
                 "a published version can only be erased, so such files are refused: {remedy}, or confirm each one that \
                  holds no secret with --allow-secrets {}",
