@@ -4,27 +4,18 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::{Value, json};
-use terrace_base::digest::Sha256;
+use terrace_core::storage::copy::path_of_fact;
 
-use super::{answers, answers_archives, answers_export, answers_list, answers_verify, place};
+use super::{
+    answers, answers_archives, answers_export, answers_list, answers_verify, archive, digest_of,
+    documentation, fact, layer, link, manifest, manifest_of, mark, place, release,
+};
+use crate::import::write_copy;
 use crate::support::registry::Registry;
 use crate::support::{Ended, assert_has, assert_lacks, run, run_for_people, words};
 
 const ERASED: &str = "acme/vpc/aws@1.0.0";
 const ERASE: [&str; 5] = ["admin", "erase", ERASED, "--reason", "a leaked key"];
-
-fn archive(digit: &str) -> String {
-    format!("archives/{}.zip", digit.repeat(64))
-}
-
-/// Returns a version of a module with this archive.
-fn release(version: &str, digit: &str) -> Value {
-    let digest = digit.repeat(64);
-    let document = format!(
-        r#"{{"kind":"module","schema":1,"address":"acme/vpc/aws","version":"{version}","published_at":1,"archive":{{"format":"zip","sha256":"{digest}","size":7}}}}"#
-    );
-    json!({ "key": format!("releases/modules/acme/vpc/aws/{version}"), "document": document })
-}
 
 /// Returns the tombstone of the first version.
 fn tombstone(digit: &str) -> Value {
@@ -32,13 +23,7 @@ fn tombstone(digit: &str) -> Value {
         r#"{{"kind":"erased","schema":1,"package":"modules/acme/vpc/aws","version":"1.0.0","published_at":1,"erased_at":2,"reason":"a leaked key","archives":["{}"],"contents":[]}}"#,
         archive(digit)
     );
-    json!({ "key": "releases/modules/acme/vpc/aws/1.0.0", "document": document })
-}
-
-/// Returns the tombstone of an archive.
-fn mark(digit: &str) -> Value {
-    let document = r#"{"state":"erased","since":2,"reason":"a leaked key"}"#;
-    json!({ "key": archive(digit).replace("archives/", "garbage/"), "document": document })
+    fact(super::RELEASE.to_owned(), &document)
 }
 
 /// What a registry holds when the command looks at it.
@@ -164,7 +149,7 @@ fn an_erased_version_keeps_the_archives_and_the_documentation_of_others() {
 fn an_interrupted_erasure_of_a_package_is_continued() {
     let held = Held {
         releases: &[tombstone("1"), release("1.1.0", "2")],
-        marks: &[mark("1")],
+        marks: &[mark("1", "zip")],
         ..Held::default()
     };
     let (ended, count) = erase(held, &["acme/vpc/aws", "--yes"]);
@@ -175,12 +160,6 @@ fn an_interrupted_erasure_of_a_package_is_continued() {
     let already = json!({ ERASED: before, archive("1"): before });
     assert_eq!(report["already_erased"], already);
     assert_eq!(count, 2);
-}
-
-/// Returns the tombstone of pushed content.
-fn mark_of(digest: &str) -> Value {
-    let key = format!("garbage/{}.blob", digest.trim_start_matches("sha256:"));
-    json!({ "key": key, "document": mark("1")["document"] })
 }
 
 #[test]
@@ -243,39 +222,10 @@ fn a_manifest_that_cannot_be_read_only_keeps_what_its_repository_has() {
     ended.fails(3, "oci/manifests/team/app");
 }
 
-fn digest_of(text: &str) -> String {
-    format!("sha256:{}", Sha256::of(text.as_bytes()))
-}
-
-fn layer(digit: &str) -> String {
-    format!("sha256:{}", digit.repeat(64))
-}
-
-/// Returns the text of a manifest with this layer and the empty configuration.
-fn manifest(digit: &str) -> String {
-    let empty = digest_of("{}");
-    let layer = layer(digit);
-    json!({
-        "schemaVersion": 2,
-        "mediaType": "application/vnd.oci.image.manifest.v1+json",
-        "config": { "mediaType": "application/vnd.oci.empty.v1+json", "digest": empty, "size": 2 },
-        "layers": [{ "mediaType": "a/b", "digest": layer, "size": 7 }],
-    })
-    .to_string()
-}
-
-fn link(repository: &str, digest: &str) -> Value {
-    json!({ "key": format!("oci/links/{repository}:{digest}"), "document": r#"{"size":7}"# })
-}
-
-fn manifest_of(repository: &str, text: &str) -> Value {
-    let digest = digest_of(text);
-    json!({ "key": format!("oci/manifests/{repository}:{digest}"), "document": text })
-}
-
 fn tag(repository: &str, name: &str, text: &str) -> Value {
     let document = json!({ "digest": digest_of(text), "media_type": "a/b" });
-    json!({ "key": format!("oci/tags/{repository}:{name}"), "document": document.to_string() })
+    let key = format!("oci/tags/{repository}:{name}");
+    fact(key, &document.to_string())
 }
 
 #[test]
@@ -361,16 +311,18 @@ fn pushed_content_in_use_elsewhere_stays() {
 fn an_export_removes_documents_of_erased_content_from_an_older_copy() {
     let registry = Registry::start();
     let (_around, copy) = place();
-    assert_eq!(export(&registry, &copy, &[PUBLISH][..0], &[]), None);
     let text = manifest("1");
     let blob = format!("oci/blobs/sha256/{}", "1".repeat(64));
     let facts = [
         link("team/app", &layer("1")),
         manifest_of("team/app", &text),
     ];
-    write_older(&copy, &facts, &blob);
+    write_older(&registry, &copy, &facts, &blob);
     let digests = [layer("1"), digest_of(&text)];
-    let marks = digests.each_ref().map(|digest| mark_of(digest));
+    let of_manifest = digests[1].replace("sha256:", "garbage/") + ".blob";
+    let of_layer = mark("1", "blob");
+    let of_manifest = json!({ "key": of_manifest, "document": of_layer["document"] });
+    let marks = [of_layer, of_manifest];
     let erased = digests.map(|digest| format!("oci/blobs/{}", digest.replace(':', "/")));
     let log = format!("POST /admin/v1/erasures erases {}", erased.join(", "));
     let left = || {
@@ -382,7 +334,7 @@ fn an_export_removes_documents_of_erased_content_from_an_older_copy() {
     assert_eq!(export(&registry, &copy, &unnamed, &marks), None);
     assert_eq!((left(), copy.join(&blob).exists()), ([1, 1], true));
     fs::remove_dir_all(copy.join("facts/audit")).unwrap();
-    write_older(&copy, &facts, &blob);
+    write_older(&registry, &copy, &facts, &blob);
     assert_eq!(export(&registry, &copy, &[(&log, 200)], &marks), None);
     assert_eq!((left(), copy.join(&blob).exists()), ([0, 0], false));
 }
@@ -393,7 +345,7 @@ fn an_export_continues_while_a_release_refers_to_an_erased_archive() {
     let (_around, copy) = place();
     let log = format!("POST /admin/v1/erasures erases {}", archive("1"));
     let changes = [PUBLISH, (&*log, 200)];
-    let facts = [release("1.0.0", "1"), mark("1")];
+    let facts = [release("1.0.0", "1"), mark("1", "zip")];
     answers_export(&registry, &changes, &facts);
     let ran = super::export(&registry, &copy, &[]).expect(0);
     assert_has!(
@@ -406,7 +358,7 @@ fn an_export_continues_while_a_release_refers_to_an_erased_archive() {
     answers_verify(&registry, &changes, &facts);
     run(&registry, &verify).expect(0);
     let imported = Registry::start();
-    answers_verify(&imported, &[], &[mark("1")]);
+    answers_verify(&imported, &[], &[mark("1", "zip")]);
     let warnings = run(&imported, &verify).expect(0).warnings();
     let stays_out = format!("but not in the registry, where {} was erased", archive("1"));
     assert_has!(warnings, stays_out);
@@ -420,7 +372,7 @@ fn an_export_continues_while_a_release_refers_to_an_erased_archive() {
 fn an_erasure_is_repeated_because_an_upload_may_have_stored_the_archive_again() {
     let held = Held {
         releases: &[tombstone("1")],
-        marks: &[mark("1")],
+        marks: &[mark("1", "zip")],
         stored: &["1"],
         ..Held::default()
     };
@@ -428,15 +380,6 @@ fn an_erasure_is_repeated_because_an_upload_may_have_stored_the_archive_again() 
     assert_has!(preview, "was already erased at", "--yes");
     assert_lacks!(preview, "would be erased");
     assert_eq!(erase(held, &[ERASED, "--yes"]).1, 1);
-}
-
-/// Returns the document about the documentation of a version.
-fn documentation_of(version: &str, digit: &str) -> Value {
-    let digest = digit.repeat(64);
-    let document = format!(
-        r#"{{"schema":1,"sequence":1,"sha256":"{digest}","size":100,"head_length":40,"history":[]}}"#
-    );
-    json!({ "key": format!("docs/modules/acme/vpc/aws/{version}"), "document": document })
 }
 
 #[test]
@@ -490,15 +433,12 @@ fn export(
 fn an_export_removes_from_an_older_copy_only_what_the_audit_log_says_was_erased() {
     let registry = Registry::start();
     let (_around, copy) = place();
-    let digest = "1".repeat(64);
-    let older = [release("1.0.0", "1"), documentation_of("1.0.0", "1")];
-    assert_eq!(export(&registry, &copy, &[], &[]), None);
-    let facts_of = |key: String| copy.join(format!("facts/{key}.json"));
-    let release_path = facts_of("releases/modules/acme/vpc/aws/1.0.0".to_owned());
-    write_older(&copy, &older, &archive("1"));
+    let older = [release("1.0.0", "1"), documentation("1")];
+    let release_path = copy.join(path_of_fact(super::RELEASE));
+    write_older(&registry, &copy, &older, &archive("1"));
     let log = |erased: &str| format!("POST /admin/v1/erasures{erased}");
     let (unrecorded, failed) = (log(""), log(&format!(" erases {ERASED}, {}", archive("1"))));
-    let facts = [tombstone("1"), mark("1")];
+    let facts = [tombstone("1"), mark("1", "zip")];
     for entry in [(unrecorded.as_str(), 200), (failed.as_str(), 409)] {
         let refused = export(&registry, &copy, &[entry], &facts);
         let refused = refused.expect("an erasure that is not recorded is a loss");
@@ -511,50 +451,32 @@ fn an_export_removes_from_an_older_copy_only_what_the_audit_log_says_was_erased(
     assert_eq!(export(&registry, &copy, &[(&failed, 200)], &facts), None);
     assert_has!(fs::read_to_string(&release_path).unwrap(), "a leaked key");
     assert!(!copy.join(archive("1")).exists());
-    assert!(!facts_of("docs/modules/acme/vpc/aws/1.0.0".to_owned()).exists());
-    assert!(facts_of(format!("garbage/{digest}.zip")).is_file());
+    let path = |fact: &Value| copy.join(path_of_fact(fact["key"].as_str().unwrap()));
+    assert!(!path(&older[1]).exists());
+    assert!(path(&facts[1]).is_file());
     // From now on the tombstones must stay.
     let refused = export(&registry, &copy, &[(&failed, 200)], &facts[..1]).unwrap();
     assert_has!(refused, "garbage/");
 }
 
 /// Writes a complete copy of the registry with these documents and an archive.
-fn write_older(copy: &Path, facts: &[Value], archive: &str) {
-    let mut files: Vec<(String, String)> = facts
+fn write_older(registry: &Registry, copy: &Path, facts: &[Value], archive: &str) {
+    let text = |fact: &'_ Value, name: &str| fact[name].as_str().unwrap().to_owned();
+    let texts = facts
         .iter()
-        .map(|fact| {
-            let [key, document] = ["key", "document"].map(|name| fact[name].as_str().unwrap());
-            let path = key.replace(':', "%3A");
-            (format!("facts/{path}.json"), document.to_owned())
-        })
-        .collect();
-    files.push((archive.to_owned(), "an archive".to_owned()));
-    files.sort();
-    let mut sums = String::new();
-    for (path, text) in &files {
-        let place = copy.join(path);
-        fs::create_dir_all(place.parent().unwrap()).unwrap();
-        fs::write(place, text).unwrap();
-        let digest = Sha256::of(text.as_bytes());
-        sums.push_str(&format!("{digest}  {path}\n"));
-    }
-    let summary = copy.join("export.json");
-    let mut text: Value = serde_json::from_slice(&fs::read(&summary).unwrap()).unwrap();
-    text["documents"] = facts.len().into();
-    text["archives"] = 1.into();
-    let digest = Sha256::of(sums.as_bytes());
-    text["sha256sums"] = digest.to_string().into();
-    fs::write(copy.join("SHA256SUMS"), sums).unwrap();
-    fs::write(summary, text.to_string()).unwrap();
+        .map(|it| (text(it, "key"), text(it, "document")));
+    let texts: Vec<(String, String)> = texts.collect();
+    let facts: Vec<(&str, &str)> = texts.iter().map(|(key, it)| (&**key, &**it)).collect();
+    write_copy(copy, registry.url(), &facts, &[archive.to_owned()]);
 }
 
 #[test]
 fn an_erased_archive_fails_verification_if_it_exists_and_is_reported_if_it_is_used() {
     let registry = Registry::start();
     let verify = ["admin", "verify", "--quick"];
-    answers_verify(&registry, &[], &[tombstone("1"), mark("1")]);
+    answers_verify(&registry, &[], &[tombstone("1"), mark("1", "zip")]);
     run(&registry, &verify).expect(0);
-    answers_verify(&registry, &[], &[release("1.1.0", "1"), mark("1")]);
+    answers_verify(&registry, &[], &[release("1.1.0", "1"), mark("1", "zip")]);
     let warnings = run(&registry, &verify).expect(0).warnings();
     assert_has!(
         warnings,
@@ -563,7 +485,7 @@ fn an_erased_archive_fails_verification_if_it_exists_and_is_reported_if_it_is_us
     registry.forget_faults();
     answers_archives(&registry, &json!([]));
     super::answers_log(&registry, &[]);
-    super::answers_facts(&registry, &[], &[tombstone("1"), mark("1")]);
+    super::answers_facts(&registry, &[], &[tombstone("1"), mark("1", "zip")]);
     let stored = json!([{ "key": archive("1"), "size": 7, "stored_at": 1 }]);
     answers_archives(&registry, &stored);
     run(&registry, &verify).fails(3, "is stored again");
@@ -574,7 +496,7 @@ fn a_garbage_collection_removes_an_erased_archive_that_is_stored_again() {
     // A release that refers to it does not keep it.
     let registry = holding(Held {
         releases: &[release("1.0.0", "1")],
-        marks: &[mark("1"), mark("2")],
+        marks: &[mark("1", "zip"), mark("2", "zip")],
         stored: &["1"],
         ..Held::default()
     });
