@@ -74,7 +74,7 @@ fn rule(id: u64, kind: &str, by: &str, pattern: &str) -> Value {
 fn store_rules(registry: &Registry) {
     let rules = json!({ "rules": [
         rule(1, "trust", OF_ANN, "x"),
-        rule(2, "role", "root", "ann@acme.example"),
+        rule(2, "role", "root", "ann@ACME.example"),
         rule(3, "role", OF_CI, "x"),
         rule(4, "role", "root", "*@acme.example"),
     ] });

@@ -29,14 +29,19 @@ fn tombstone(digit: &str) -> Value {
 /// What a registry holds when the command looks at it.
 #[derive(Clone, Copy, Default)]
 struct Held<'a> {
-    releases: &'a [Value],
+    facts: &'a [Value],
     documented: &'a [Value],
-    marks: &'a [Value],
-    links: &'a [Value],
-    manifests: &'a [Value],
-    tags: &'a [Value],
     /// The archives that are stored, by their digits.
     stored: &'a [&'a str],
+}
+
+/// A registry with these documents and archives.
+fn held<'a>(facts: &'a [Value], stored: &'a [&'a str]) -> Held<'a> {
+    Held {
+        facts,
+        stored,
+        ..Held::default()
+    }
 }
 
 impl Held<'_> {
@@ -44,14 +49,16 @@ impl Held<'_> {
     fn answers(&self, registry: &Registry) {
         let documented = json!({ "documented": self.documented });
         answers(registry, "/admin/v1/documentation", &documented);
-        for (prefix, facts) in [
-            ("releases", self.releases),
-            ("garbage", self.marks),
-            ("oci%2Flinks", self.links),
-            ("oci%2Fmanifests", self.manifests),
-            ("oci%2Ftags", self.tags),
+        for prefix in [
+            "releases",
+            "garbage",
+            "oci/links",
+            "oci/manifests",
+            "oci/tags",
         ] {
-            answers_list(registry, prefix, facts);
+            let is_below = |it: &&Value| it["key"].as_str().unwrap().starts_with(prefix);
+            let found = Vec::from_iter(self.facts.iter().filter(is_below).cloned());
+            answers_list(registry, &prefix.replace('/', "%2F"), &found);
         }
         let stored = |digit: &&str| json!({ "key": archive(digit), "size": 7, "stored_at": 1 });
         let stored: Vec<Value> = self.stored.iter().map(stored).collect();
@@ -94,12 +101,12 @@ fn report(held: Held<'_>, arguments: &[&str]) -> Value {
 
 #[test]
 fn an_erasure_is_only_shown_without_yes() {
-    let held = Held {
-        releases: &[release("1.0.0", "1"), release("1.1.0", "2")],
-        links: &[link("team/app", &layer("1"))],
-        manifests: &[manifest_of("team/app", &manifest("1"))],
-        ..Held::default()
-    };
+    let facts = [
+        release("1.0.0", "1"),
+        release("1.1.0", "2"),
+        link("team/app", &layer("1")),
+        manifest_of("team/app", &manifest("1")),
+    ];
     let stays = format!("{} stays, because team/app@sha256:", archive("1"));
     let everywhere = format!("{} would be erased in team/app", layer("1"));
     let archives = format!("{} would be erased", archive("1"));
@@ -107,7 +114,7 @@ fn an_erasure_is_only_shown_without_yes() {
         (&[][..], [stays.as_str(), "--everywhere"]),
         (&["--everywhere"], [&everywhere, &archives]),
     ] {
-        let registry = holding(held);
+        let registry = holding(held(&facts, &[]));
         let shown = run_for_people(&registry, &[&ERASE[..], options].concat()).expect(0);
         assert_has!(shown.stdout, "acme/vpc/aws@1.0.0 would be erased", "--yes");
         assert_has!(shown.stdout, expected[0], expected[1]);
@@ -127,7 +134,7 @@ fn an_erased_version_keeps_the_archives_and_the_documentation_of_others() {
     // Two versions have the same archive, and a third one the same documentation.
     let documented = |version: &str| json!({ "key": format!("docs/modules/acme/vpc/aws/{version}"), "archive": docs() });
     let held = Held {
-        releases: &[("1.0.0", "1"), ("1.1.0", "1"), ("2.0.0", "2")].map(|(v, d)| release(v, d)),
+        facts: &[("1.0.0", "1"), ("1.1.0", "1"), ("2.0.0", "2")].map(|(v, d)| release(v, d)),
         documented: &["1.0.0", "1.1.0", "2.0.0"].map(documented),
         ..Held::default()
     };
@@ -147,12 +154,8 @@ fn an_erased_version_keeps_the_archives_and_the_documentation_of_others() {
 
 #[test]
 fn an_interrupted_erasure_of_a_package_is_continued() {
-    let held = Held {
-        releases: &[tombstone("1"), release("1.1.0", "2")],
-        marks: &[mark("1", "zip")],
-        ..Held::default()
-    };
-    let (ended, count) = erase(held, &["acme/vpc/aws", "--yes"]);
+    let facts = [tombstone("1"), release("1.1.0", "2"), mark("1", "zip")];
+    let (ended, count) = erase(held(&facts, &[]), &["acme/vpc/aws", "--yes"]);
     let report = ended.expect(0).json();
     assert_eq!(report["releases"], json!([ERASED, "acme/vpc/aws@1.1.0"]));
     assert_eq!(report["erased"], json!([archive("1"), archive("2")]));
@@ -165,15 +168,14 @@ fn an_interrupted_erasure_of_a_package_is_continued() {
 #[test]
 fn a_manifest_that_another_repository_has_is_not_erased_in_part() {
     let (text, own) = (manifest("1"), manifest("2"));
-    let held = Held {
-        links: &["1", "2"].map(|digit| link("team/app", &layer(digit))),
-        manifests: &[
-            manifest_of("team/app", &text),
-            manifest_of("team/other", &text),
-            manifest_of("team/app", &own),
-        ],
-        ..Held::default()
-    };
+    let facts = [
+        link("team/app", &layer("1")),
+        link("team/app", &layer("2")),
+        manifest_of("team/app", &text),
+        manifest_of("team/other", &text),
+        manifest_of("team/app", &own),
+    ];
+    let held = held(&facts, &[]);
     let [shared, own] = [&text, &own].map(|text| format!("team/app@{}", digest_of(text)));
     for more in [&[][..], &["--manifest", &own]] {
         let arguments = [&["--manifest", &*shared], more].concat();
@@ -191,12 +193,9 @@ fn a_manifest_that_another_repository_has_is_not_erased_in_part() {
 fn an_archive_is_erased_by_its_digest() {
     let digest = "1".repeat(64);
     for (digit, code, expected) in [("1", 3, 0), ("2", 0, 1)] {
-        let held = Held {
-            releases: &[release("1.0.0", digit)],
-            stored: &["1"],
-            ..Held::default()
-        };
-        let (ended, count) = erase(held, &["--archive", &digest, "--yes"]);
+        let facts = [release("1.0.0", digit)];
+        let line = ["--archive", &*digest, "--yes"];
+        let (ended, count) = erase(held(&facts, &["1"]), &line);
         ended.expect(code);
         assert_eq!(count, expected);
     }
@@ -205,20 +204,18 @@ fn an_archive_is_erased_by_its_digest() {
 #[test]
 fn a_manifest_that_cannot_be_read_only_keeps_what_its_repository_has() {
     let damaged = json!({ "key": manifest_of("team/app", "x")["key"], "document": "{}" });
-    let held = Held {
-        releases: &[release("1.0.0", "1")],
-        links: &[link("team/app", &layer("2"))],
-        manifests: &[damaged],
-        ..Held::default()
+    let facts = |digit: &str| {
+        let link = link("team/app", &layer(digit));
+        [release("1.0.0", "1"), link, damaged.clone()]
     };
-    let (ended, count) = erase(held, &[ERASED, "--yes"]);
+    let other = facts("2");
+    let (ended, count) = erase(held(&other, &[]), &[ERASED, "--yes"]);
     assert_eq!(ended.expect(0).json()["erased"], json!([archive("1")]));
     assert_eq!(count, 1);
-    let links = &[link("team/app", &layer("1"))];
-    let kept = report(Held { links, ..held }, &[ERASED, "--yes"]);
+    let kept = report(held(&facts("1"), &[]), &[ERASED, "--yes"]);
     let users = json!(["the repository team/app"]);
     assert_eq!(kept["kept"][archive("1")], users);
-    let (ended, _) = erase(held, &["--blob", &layer("2"), "--yes"]);
+    let (ended, _) = erase(held(&other, &[]), &["--blob", &layer("2"), "--yes"]);
     ended.fails(3, "oci/manifests/team/app");
 }
 
@@ -232,26 +229,22 @@ fn tag(repository: &str, name: &str, text: &str) -> Value {
 fn a_manifest_is_erased_with_its_blobs_and_listed_again() {
     let text = manifest("1");
     let empty = digest_of("{}");
-    let held = Held {
-        links: &[link("team/app", &layer("1")), link("team/app", &empty)],
-        manifests: &[manifest_of("team/app", &text)],
-        tags: &[tag("team/app", "1.0.0", &text)],
-        stored: &["1"],
-        ..Held::default()
-    };
+    let facts = [
+        link("team/app", &layer("1")),
+        link("team/app", &empty),
+        manifest_of("team/app", &text),
+        tag("team/app", "1.0.0", &text),
+    ];
     let by_digest = format!("team/app@{}", digest_of(&text));
     for name in ["team/app:1.0.0", &by_digest] {
-        let report = report(held, &["--manifest", name]);
+        let report = report(held(&facts, &["1"]), &["--manifest", name]);
         // The configuration is shared by all manifests.
         let contents = json!({ layer("1"): ["team/app"], digest_of(&text): ["team/app"] });
         assert_eq!(report["contents"], contents);
         // An archive that nothing refers to has the same digest.
         assert_eq!(report["erased"], json!([archive("1")]));
     }
-    let registry = holding(Held {
-        stored: &[],
-        ..held
-    });
+    let registry = holding(held(&facts, &[]));
     // Another client has pushed the layer in the meantime.
     for links in [
         [link("team/other", &layer("1"))],
@@ -270,15 +263,15 @@ fn a_manifest_is_erased_with_its_blobs_and_listed_again() {
 fn pushed_content_in_use_elsewhere_stays() {
     let text = manifest("1");
     let other = text.replace("a/b", "a/c");
-    let held = Held {
-        releases: &[release("1.0.0", "1")],
-        links: &["team/app", "team/other"].map(|name| link(name, &layer("1"))),
-        manifests: &[
-            manifest_of("team/app", &text),
-            manifest_of("team/other", &other),
-        ],
-        ..Held::default()
-    };
+    let facts = [
+        link("team/app", &layer("1")),
+        link("team/other", &layer("1")),
+        manifest_of("team/app", &text),
+        manifest_of("team/other", &other),
+        release("1.0.0", "1"),
+    ];
+    // A repository that has the layer without a manifest does not use it.
+    let (emptied, held) = (held(&facts[..3], &[]), held(&facts, &[]));
     let (by_digest, blob) = (format!("team/app@{}", digest_of(&text)), layer("1"));
     let of_manifest = report(held, &["--manifest", &by_digest]);
     let contents = json!({ digest_of(&text): ["team/app"] });
@@ -296,12 +289,6 @@ fn pushed_content_in_use_elsewhere_stays() {
     let homes = json!(["team/app", "team/other"]);
     assert_eq!(all["contents"][layer("1")], homes);
     assert_eq!(all["broken"][layer("1")].as_array().unwrap().len(), 3);
-    // A repository that has the layer without a manifest does not use it.
-    let emptied = Held {
-        releases: &[],
-        manifests: &held.manifests[..1],
-        ..held
-    };
     let of_manifest = report(emptied, &["--manifest", &by_digest]);
     assert_eq!(of_manifest["contents"][layer("1")], homes);
     assert_eq!(of_manifest["kept"], json!({}));
@@ -370,12 +357,8 @@ fn an_export_continues_while_a_release_refers_to_an_erased_archive() {
 
 #[test]
 fn an_erasure_is_repeated_because_an_upload_may_have_stored_the_archive_again() {
-    let held = Held {
-        releases: &[tombstone("1")],
-        marks: &[mark("1", "zip")],
-        stored: &["1"],
-        ..Held::default()
-    };
+    let facts = [tombstone("1"), mark("1", "zip")];
+    let held = held(&facts, &["1"]);
     let preview = run_for_people(&holding(held), &ERASE).expect(0).stdout;
     assert_has!(preview, "was already erased at", "--yes");
     assert_lacks!(preview, "would be erased");
@@ -391,11 +374,7 @@ fn nothing_is_erased_that_is_unknown_or_not_understood() {
         (&[release("1.0.0", "1"), newer], &[ERASED, "--yes"], "2.0.0"),
         (&[], &["--blob", &absent], "there is no blob sha256:"),
     ] {
-        let held = Held {
-            releases,
-            ..Held::default()
-        };
-        let (ended, count) = erase(held, arguments);
+        let (ended, count) = erase(held(releases, &[]), arguments);
         ended.fails(3, message);
         assert_eq!(count, 0);
     }
@@ -494,12 +473,8 @@ fn an_erased_archive_fails_verification_if_it_exists_and_is_reported_if_it_is_us
 #[test]
 fn a_garbage_collection_removes_an_erased_archive_that_is_stored_again() {
     // A release that refers to it does not keep it.
-    let registry = holding(Held {
-        releases: &[release("1.0.0", "1")],
-        marks: &[mark("1", "zip"), mark("2", "zip")],
-        stored: &["1"],
-        ..Held::default()
-    });
+    let facts = [release("1.0.0", "1"), mark("1", "zip"), mark("2", "zip")];
+    let registry = holding(held(&facts, &["1"]));
     super::answers_log(&registry, &[]);
     let report = run(&registry, &["admin", "gc"]).expect(0).json();
     assert_eq!(report["remove"], json!([archive("1")]));
