@@ -1,6 +1,5 @@
 //! An archive on disk, and its digest.
 
-mod contents;
 mod files;
 mod inspect;
 pub(crate) mod pack;
@@ -75,23 +74,35 @@ pub(crate) fn read_file(path: &Path, filename: String) -> Result<Archive, String
 /// Returns the digest and the length of all bytes from a reader.
 pub(crate) fn hash(reader: &mut impl Read) -> io::Result<(Sha256, u64)> {
     let mut hasher = sha2::Sha256::new();
-    let size = each_chunk(reader, |chunk| hasher.update(chunk))?;
+    let size = each_chunk(
+        reader,
+        |error| error,
+        |chunk| {
+            hasher.update(chunk);
+            Ok(())
+        },
+    )?;
     Ok((Sha256::from_bytes(hasher.finalize().into()), size))
 }
 
-/// Passes all bytes from a reader to `take`, piece by piece. Returns their number.
-pub(crate) fn each_chunk(reader: &mut impl Read, mut take: impl FnMut(&[u8])) -> io::Result<u64> {
+/// Passes all bytes from a reader to `take`, piece by piece. Returns their number, or the first error, which `failed` converts if it
+/// is that of the reader.
+pub(crate) fn each_chunk<E>(
+    reader: &mut impl Read,
+    failed: impl Fn(io::Error) -> E,
+    mut take: impl FnMut(&[u8]) -> Result<(), E>,
+) -> Result<u64, E> {
     let mut buffer = vec![0; BUFFER_BYTES];
     let mut size = 0;
     loop {
         match reader.read(&mut buffer) {
             Ok(0) => return Ok(size),
             Ok(count) => {
-                take(buffer.get(..count).unwrap_or_default());
+                take(buffer.get(..count).unwrap_or_default())?;
                 size += u64::try_from(count).unwrap_or_default();
             }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
+            Err(error) => return Err(failed(error)),
         }
     }
 }

@@ -152,7 +152,7 @@ pub(crate) fn run(arguments: &Arguments, serve: Serve, output: &Output) -> Resul
         Command::Release(command) => release::run(command, session),
         Command::Admin(command) => admin::run(command, session),
         Command::Token(command) => token::run(command, session),
-        Command::Mirror(command) => mirrored::run(command, registry, output),
+        Command::Mirror(command) => mirrored::run(command, session),
         Command::Webhook(command) => webhook::run(command, session),
         Command::Trust(command) => rule::trust(command, session),
         Command::Role(command) => rule::role(command, session),

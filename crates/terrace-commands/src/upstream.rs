@@ -36,6 +36,7 @@ use crate::http::{BaseUrl, Retries};
 use crate::output::secrets::CLIENT_TOKENS;
 use crate::output::{Output, bytes};
 pub(crate) use crate::upstream::download::{DownloadError, download};
+use crate::upstream::module_location::LOCATION_HEADER;
 use crate::{clock, http, parallel};
 
 /// How much is read of a response that denies access, for its reason, in bytes.
@@ -178,16 +179,14 @@ impl<'a> Upstream<'a> {
 
     /// Sends a request on behalf of a host's registry.
     pub(crate) fn fetch(&self, fetch: &Fetch, hostname: &Hostname) -> Result<Fetched, Failure> {
-        let (fetched, _) = self.fetch_with_header(fetch, hostname, "content-type")?;
-        Ok(fetched)
+        self.fetch_with_location(fetch, hostname).map(|it| it.0)
     }
 
-    /// Sends a request on behalf of a host's registry. Also returns a header of the response.
-    pub(crate) fn fetch_with_header(
+    /// Sends a request on behalf of a host's registry. Also returns the location that a header of the response names.
+    pub(crate) fn fetch_with_location(
         &self,
         fetch: &Fetch,
         hostname: &Hostname,
-        header: &str,
     ) -> Result<(Fetched, Option<String>), Failure> {
         self.retrying(|| {
             let (response, final_url) = self.follow(fetch, hostname)?;
@@ -196,7 +195,7 @@ impl<'a> Upstream<'a> {
                 let value = response.headers().get(name)?.to_str().ok()?;
                 Some(value.to_owned())
             };
-            let (content_type, header) = (text("content-type"), text(header));
+            let (content_type, location) = (text("content-type"), text(LOCATION_HEADER));
             let mut body = Vec::new();
             let most = match status {
                 200 => fetch.max_bytes.saturating_add(1),
@@ -215,7 +214,7 @@ impl<'a> Upstream<'a> {
                 content_type,
                 body,
             };
-            Ok((fetched, header))
+            Ok((fetched, location))
         })
     }
 

@@ -1,12 +1,11 @@
 //! `terrace admin` against registries with unusual responses.
 
-mod audit;
 mod copies;
 mod erase;
 mod garbage;
 mod reindex;
 mod replicate;
-pub(crate) mod verify;
+mod verify;
 
 use std::path::{Path, PathBuf};
 
@@ -37,11 +36,8 @@ fn answers(registry: &Registry, path: &str, answer: &Value) {
 
 /// Sets the response for one list of the documents with a prefix.
 fn answers_list(registry: &Registry, prefix: &str, facts: &[Value]) {
-    answers(
-        registry,
-        &format!("prefix={prefix}"),
-        &json!({ "facts": facts }),
-    );
+    let path = format!("prefix={prefix}");
+    answers(registry, &path, &json!({ "facts": facts }));
 }
 
 /// A directory for a copy, and the place of the copy in it.
@@ -87,7 +83,7 @@ fn answers_archives(registry: &Registry, archives: &Value) {
 
 /// Returns the list of an archive that no release refers to.
 fn old_archives() -> Value {
-    json!([{ "key": format!("archives/{}.zip", "0".repeat(64)), "size": 1, "stored_at": 1 }])
+    json!([{ "key": archive("0"), "size": 1, "stored_at": 1 }])
 }
 
 /// Sets the responses for `verify --quick`.
@@ -129,7 +125,76 @@ fn log(changes: &[(&str, u16)]) -> Vec<Value> {
     entries.collect()
 }
 
+fn fact(key: String, document: &str) -> Value {
+    json!({ "key": key, "document": document })
+}
+
 /// Returns the signing keys of a namespace, as a document.
 fn keys() -> Vec<Value> {
-    vec![json!({ "key": "keys/acme", "document": r#"{"keys":[]}"# })]
+    vec![fact("keys/acme".to_owned(), r#"{"keys":[]}"#)]
+}
+
+fn archive(digit: &str) -> String {
+    format!("archives/{}.zip", digit.repeat(64))
+}
+
+/// Returns the document about a version of a module with this archive.
+pub(crate) fn release_document(version: &str, published_at: u64, digit: &str) -> String {
+    let digest = digit.repeat(64);
+    let archive = format!(r#"{{"format":"zip","sha256":"{digest}","size":7}}"#);
+    let start = r#""kind":"module","schema":1,"address":"acme/vpc/aws""#;
+    format!(
+        r#"{{{start},"version":"{version}","published_at":{published_at},"archive":{archive}}}"#
+    )
+}
+
+fn release(version: &str, digit: &str) -> Value {
+    let key = format!("releases/modules/acme/vpc/aws/{version}");
+    fact(key, &release_document(version, 1, digit))
+}
+
+/// Returns the document about the documentation of the first version.
+fn documentation(digit: &str) -> Value {
+    let digest = digit.repeat(64);
+    let document = format!(
+        r#"{{"schema":1,"sequence":1,"sha256":"{digest}","size":100,"head_length":40,"history":[]}}"#
+    );
+    fact("docs/modules/acme/vpc/aws/1.0.0".to_owned(), &document)
+}
+
+/// Returns the tombstone of bytes, which are an archive or a blob.
+fn mark(digit: &str, kind: &str) -> Value {
+    let document = r#"{"state":"erased","since":2,"reason":"a leaked key"}"#;
+    fact(format!("garbage/{}.{kind}", digit.repeat(64)), document)
+}
+
+fn digest_of(text: &str) -> String {
+    format!("sha256:{}", Sha256::of(text.as_bytes()))
+}
+
+fn layer(digit: &str) -> String {
+    format!("sha256:{}", digit.repeat(64))
+}
+
+/// Returns the text of a manifest with this layer and the empty configuration.
+fn manifest(digit: &str) -> String {
+    let empty = digest_of("{}");
+    let layer = layer(digit);
+    json!({
+        "schemaVersion": 2,
+        "mediaType": "application/vnd.oci.image.manifest.v1+json",
+        "config": { "mediaType": "application/vnd.oci.empty.v1+json", "digest": empty, "size": 2 },
+        "layers": [{ "mediaType": "a/b", "digest": layer, "size": 7 }],
+    })
+    .to_string()
+}
+
+fn link(repository: &str, digest: &str) -> Value {
+    let key = format!("oci/links/{repository}:{digest}");
+    fact(key, r#"{"size":7}"#)
+}
+
+fn manifest_of(repository: &str, text: &str) -> Value {
+    let digest = digest_of(text);
+    fact(format!("oci/manifests/{repository}:{digest}"), text)
 }

@@ -4,46 +4,25 @@ mod packed;
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::support::registry::Registry;
-use super::support::{Ended, assert_has, assert_lacks, directory, ended, run, terrace, words};
+use super::support::{
+    Ended, assert_has, assert_lacks, directory, ended, git, run, terrace, words, write,
+};
 
 const MAIN: &str = "resource \"aws_vpc\" \"this\" {}\n";
 const NAMED: [&str; 2] = ["--address", "acme/{name}/aws"];
 const BY_SYSTEM: [&str; 2] = ["--address", "acme/{name}/{system}"];
 
-#[track_caller]
-fn git(place: &Path, arguments: &[&str]) {
-    let mut git = Command::new("git");
-    git.arg("-C").arg(place);
-    let settings =
-        "user.name=Test user.email=test@example.com commit.gpgsign=false tag.gpgsign=false";
-    git.args(words(settings).into_iter().flat_map(|it| ["-c", it]));
-    let done = git.args(arguments).output().expect("git is on PATH");
-    let said = String::from_utf8_lossy(&done.stderr);
-    assert!(done.status.success(), "{arguments:?}: {said}");
-}
-
-fn write(place: &Path, files: &[(&str, &str)]) {
-    for (name, content) in files {
-        let path = place.join(name);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, content).unwrap();
-    }
-}
-
 /// Commits files, and sets tags.
 fn commit(place: &Path, files: &[(&str, &str)], tags: &[&str]) {
     write(place, files);
     git(place, &["add", "--all", "--force"]);
-    git(
-        place,
-        &words("commit --quiet --allow-empty --message change"),
-    );
+    let line = "commit --quiet --allow-empty --message change";
+    git(place, &words(line));
     for tag in tags {
         git(place, &["tag", tag]);
     }
@@ -76,14 +55,7 @@ fn path(place: &TempDir) -> &str {
 
 /// Returns the address, the version and the status of each version, sorted and joined.
 fn rows(document: &Value) -> String {
-    let rows = document["versions"].as_array().unwrap().iter();
-    let text = |row: &Value, name: &str| row[name].as_str().unwrap_or("-").to_owned();
-    let row = |row: &Value| {
-        ["address", "version", "status"]
-            .map(|it| text(row, it))
-            .join(" ")
-    };
-    let mut rows: Vec<String> = rows.map(row).collect();
+    let mut rows = super::support::rows(document, &["address", "version", "status"]);
     rows.sort();
     rows.join(", ")
 }
@@ -95,9 +67,8 @@ fn tags_of_the_repository_name_a_version_of_every_module_that_exists_then() {
     let more = [("aws/dns/main.tf", MAIN), ("azurerm/vpc/main.tf", "")];
     commit(place.path(), &more, &["v1.1.0"]);
     for status in ["created", "unchanged"] {
-        let document = publish(&registry, path(&place), &BY_SYSTEM)
-            .expect(0)
-            .json();
+        let document = publish(&registry, path(&place), &BY_SYSTEM);
+        let document = document.expect(0).json();
         let expected = [
             "dns/aws 1.1.0",
             "vpc/aws 1.0.0",
@@ -192,12 +163,8 @@ fn an_interrupted_run_is_completed_by_another_one() {
     let registry = Registry::start();
     let files = [("modules/a/main.tf", MAIN), ("modules/b/main.tf", MAIN)];
     let place = repository(&files, &["a/v1.0.0", "a/v1.1.0", "b/v1.0.0"]);
-    registry.refuse(
-        "PUT",
-        "/modules/acme/a/aws/1.1.0",
-        403,
-        &["the token lacks the scope"],
-    );
+    let refused = "/modules/acme/a/aws/1.1.0";
+    registry.refuse("PUT", refused, 403, &["the token lacks the scope"]);
     let more = [&NAMED[..], &["--jobs", "1"]].concat();
     for (code, expected) in [
         (5, ["created", "not_allowed", "not_tried"]),
@@ -240,10 +207,8 @@ fn documentation_is_not_sent_again_with_a_version_that_has_it() {
 fn a_url_is_cloned_and_its_commits_are_recorded_with_the_source() {
     let registry = Registry::start();
     let place = repository(&[("modules/vpc/main.tf", MAIN)], &[]);
-    git(
-        place.path(),
-        &["tag", "--annotate", "vpc/v1.0.0", "--message", "released"],
-    );
+    let line = "tag --annotate vpc/v1.0.0 --message released";
+    git(place.path(), &words(line));
     let url = format!("file://{}", path(&place));
     let source = "https://git.example.com/acme/modules";
     let more = [&NAMED[..], &["--source", source]].concat();
@@ -274,7 +239,7 @@ fn the_system_is_that_of_the_only_required_provider() {
     ];
     let place = repository(&files, &["v1.0.0"]);
     let ended = dry_run(path(&place), &BY_SYSTEM).expect(3);
-    let expected = "acme/id/google 1.0.0 dry_run, acme/vpc/aws 1.0.0 dry_run, modules/net - refused, modules/none - refused";
+    let expected = "acme/id/google 1.0.0 dry_run, acme/vpc/aws 1.0.0 dry_run, modules/net  refused, modules/none  refused";
     assert_eq!(rows(&ended.json()), expected);
     assert_has!(ended.errors(), "it requires aws, azurerm");
 }

@@ -9,7 +9,7 @@ use terrace_base::untrusted::is_unprintable;
 use super::support::http::Response;
 use super::support::mirror::{HELLO, Mirror};
 use super::support::registry::{Fault, Registry, errors};
-use super::support::{Dist, Ended, TOKEN, directory, run_to_end, terrace, words};
+use super::support::{Dist, Ended, directory, run_to_end, terrace_at, words};
 
 /// Escape sequences, C0 and C1 controls, bidirectional overrides and isolates, zero-width characters, and
 /// every character that ends a line.
@@ -18,9 +18,6 @@ const EVIL: &str = "x\r\nerror: forged\npublished forged\t\u{1}\u{7}\u{1b}[2J\u{
     \u{202c}\u{202d}\u{202e}\u{2060}\u{2066}\u{2067}\u{2068}\u{2069}\u{feff}\u{e0041}y";
 
 const ID: &str = "61C051AC9CA350D4";
-
-/// One command and the responses to its requests: method, part of the path, document.
-type Scene = (Vec<&'static str>, Vec<(&'static str, &'static str, Value)>);
 
 #[track_caller]
 fn assert_harmless(ended: &Ended) {
@@ -49,11 +46,22 @@ fn in_both_modes(run: impl Fn(&[&str]) -> Ended) -> [Ended; 2] {
 }
 
 fn against(registry: &Registry, arguments: &[&str]) -> Ended {
-    let mut command = terrace(arguments);
-    command
-        .args(["--retries", "0"])
-        .env("TERRACE_URL", registry.url());
-    run_to_end(command.env("TERRACE_TOKEN", TOKEN))
+    let mut command = terrace_at(registry.url(), arguments);
+    run_to_end(command.args(["--retries", "0"]))
+}
+
+/// Runs a command in both modes. One of them shows the text of the response.
+#[track_caller]
+fn check(arguments: &[&str], method: &str, path: &str, response: &Response) -> [Ended; 2] {
+    let both = in_both_modes(|more| {
+        let registry = Registry::start();
+        for _ in 0..6 {
+            registry.fail(method, path, Fault::Answer(response.clone()));
+        }
+        against(&registry, &[arguments, more].concat())
+    });
+    assert!(both.iter().any(shows_it), "{arguments:?}: {both:?}");
+    both
 }
 
 fn packages() -> Value {
@@ -71,8 +79,8 @@ fn keys() -> Value {
     json!({ "keys": [key], "statements": { ID: statement }, "added": { ID: added } })
 }
 
-/// Returns a command for each way in which a result is printed.
-fn scenes() -> Vec<Scene> {
+#[test]
+fn no_field_of_a_response_reaches_the_terminal_unescaped() {
     let entry = json!({
         "number": 1, "at": 1, "by": EVIL, "from": EVIL, "what": EVIL, "status": 200,
         "previous": Sha256::of(b"").to_string(),
@@ -84,74 +92,35 @@ fn scenes() -> Vec<Scene> {
     });
     let rewritten = json!({ "looked_at": 1, "rewritten": [EVIL], "removed": [EVIL], "next": EVIL });
     let failed = json!({ "looked_at": 1, "failed": [EVIL] });
-    vec![
-        (vec!["key", "list", "acme"], vec![("GET", "/keys", keys())]),
-        (vec!["list", "acme"], vec![("GET", "/api/v1/", packages())]),
-        (
-            vec!["token", "rotate", "7f3a9c2e51b04d68"],
-            vec![("POST", "/rotation", token)],
-        ),
-        (vec!["admin", "audit"], vec![("GET", "/audit", log)]),
-        (
-            vec!["admin", "reindex"],
-            vec![("POST", "/reindex", rewritten)],
-        ),
-        (vec!["admin", "reindex"], vec![("POST", "/reindex", failed)]),
-    ]
-}
-
-#[test]
-fn no_field_of_a_response_reaches_the_terminal_unescaped() {
-    for (arguments, answers) in scenes() {
-        let [people, programs] = in_both_modes(|more| {
-            let registry = Registry::start();
-            for (method, path, document) in &answers {
-                for _ in 0..6 {
-                    registry.answer(method, path, document);
-                }
-            }
-            against(&registry, &[&arguments, more].concat())
-        });
-        assert!(
-            shows_it(&people) || shows_it(&programs),
-            "{arguments:?}: {people:?}"
-        );
+    // A command for each way in which a result is printed.
+    for (line, method, path, document) in [
+        ("key list acme", "GET", "/keys", keys()),
+        ("list acme", "GET", "/api/v1/", packages()),
+        ("token rotate 7f3a9c2e51b04d68", "POST", "/rotation", token),
+        ("admin audit", "GET", "/audit", log),
+        ("admin reindex", "POST", "/reindex", rewritten),
+        ("admin reindex", "POST", "/reindex", failed),
+    ] {
+        let response = Response::new(200, document.to_string());
+        check(&words(line), method, path, &response);
     }
-}
-
-#[test]
-fn json_contains_the_exact_text_of_the_response() {
-    let registry = Registry::start();
-    registry.answer("GET", "/keys", &keys());
-    let listed = against(&registry, &["key", "list", "acme", "--json"]).expect(0);
-    assert_eq!(listed.json()["keys"][0]["fingerprint"], EVIL);
-    assert_harmless(&listed);
 }
 
 #[test]
 fn no_error_of_a_registry_reaches_the_terminal_unescaped() {
     let oauth = json!({ "error": EVIL, "error_description": EVIL }).to_string();
     let conflict = json!({ "status": "conflict", "errors": [EVIL] }).to_string();
-    let evil_state = keys()
-        .to_string()
-        .replace("retired", "\\u202e\\nerror: forged");
-    for answer in [
-        errors(400, &[EVIL, EVIL]),
-        errors(401, &[EVIL]),
-        errors(404, &[EVIL]),
-        errors(409, &[EVIL]),
-        errors(422, &[EVIL]),
-        errors(503, &[EVIL]),
-        errors(700, &[EVIL]),
+    let evil_state = keys().to_string();
+    let evil_state = evil_state.replace("retired", "\\u202e\\nerror: forged");
+    let statuses = [400, 401, 404, 409, 422, 503, 700];
+    let mut responses = Vec::from(statuses.map(|status| errors(status, &[EVIL, EVIL])));
+    responses.extend([
         Response::new(401, oauth),
         Response::new(409, conflict),
         Response::new(200, evil_state),
-    ] {
-        let [people, _] = in_both_modes(|more| {
-            let registry = Registry::start();
-            registry.fail("GET", "/keys", Fault::Answer(answer.clone()));
-            against(&registry, &[&["key", "list", "acme"], more].concat())
-        });
+    ]);
+    for response in responses {
+        let [people, _] = check(&["key", "list", "acme"], "GET", "/keys", &response);
         assert_ne!(people.code, 0);
         assert!(shows_it(&people), "{people:?}");
     }
@@ -166,38 +135,24 @@ fn no_response_to_a_publish_reaches_the_terminal_unescaped() {
         "filename": EVIL, "sha256": EVIL, "size": 1,
         "upload": { "method": "PUT", "url": "http://127.0.0.1:9/", "headers": {} },
     }]});
+    let refusal = format!("<Error><Code>{EVIL}</Code><Message>{EVIL}</Message></Error>");
+    let answers = [published, invalid, missing];
+    let answers = answers.map(|it| ("/admin/", Response::new(200, it.to_string())));
+    let of_storage = ("/bucket/", Response::new(400, refusal));
     let module = directory(&[("main.tf", "")]);
-    let module = module.path().to_str().unwrap();
-    let publish = words("publish module --address acme/vpc/aws --version 1.0.0");
-    let publish = [&publish[..], &[module]].concat();
-    for answer in [published, invalid, missing] {
-        let both = in_both_modes(|more| {
-            let registry = Registry::start();
-            registry.answer("PUT", "/admin/", &answer);
-            against(&registry, &[&publish[..], more].concat())
-        });
+    let mut publish = words("publish module --address acme/vpc/aws --version 1.0.0");
+    publish.push(module.path().to_str().unwrap());
+    for (path, response) in answers.into_iter().chain([of_storage]) {
+        let both = check(&publish, "PUT", path, &response);
         assert!(both.iter().all(shows_it), "{both:?}");
     }
-    let refusal = format!("<Error><Code>{EVIL}</Code><Message>{EVIL}</Message></Error>");
-    let both = in_both_modes(|more| {
-        let registry = Registry::start();
-        registry.fail(
-            "PUT",
-            "/bucket/",
-            Fault::Answer(Response::new(400, refusal.clone())),
-        );
-        against(&registry, &[&publish[..], more].concat())
-    });
-    assert!(both.iter().all(shows_it), "{both:?}");
 }
 
 /// The part of [`EVIL`] that a file name may contain.
-#[cfg(unix)]
 fn evil_name() -> String {
     EVIL.replace(['/', '\0'], "")
 }
 
-#[cfg(unix)]
 #[test]
 fn no_name_of_a_file_reaches_the_terminal_unescaped() {
     let name = evil_name();

@@ -5,7 +5,7 @@ use std::process::Command;
 use super::support::actions::Actions;
 use super::support::http::Response;
 use super::support::registry::{Fault, Registry};
-use super::support::{Dist, JOB_SECRET, TOKEN, assert_has, directory, ended, terrace, words};
+use super::support::{Dist, Ended, JOB_SECRET, TOKEN, assert_has, ended, terrace, words};
 
 const EXCHANGE: &str = "POST /oauth/exchange";
 
@@ -26,11 +26,25 @@ fn against(registry: &Registry, arguments: &[&str]) -> Command {
     command
 }
 
-/// Returns a short command of a job with [`job_token`].
+/// Returns a short command.
+fn list_keys(registry: &Registry) -> Command {
+    against(registry, &words("key list acme --retries 0"))
+}
+
+/// Returns the command of a job with [`job_token`].
 fn list(registry: &Registry) -> Command {
-    let mut command = against(registry, &words("key list acme --retries 0"));
+    let mut command = list_keys(registry);
     command.env("TERRACE_ID_TOKEN", job_token());
     command
+}
+
+/// Publishes a provider as a job of GitHub Actions.
+#[track_caller]
+fn publish_by(actions: &Actions, registry: &Registry) -> Ended {
+    let dist = Dist::new();
+    let path = dist.path();
+    let line = ["publish", "provider", &path, "--namespace", "acme"];
+    ended(actions.run(&mut against(registry, &line))).expect(0)
 }
 
 fn exchanges(registry: &Registry) -> usize {
@@ -40,12 +54,9 @@ fn exchanges(registry: &Registry) -> usize {
 
 #[test]
 fn a_job_of_github_actions_publishes_without_a_token() {
-    let (registry, actions, dist) = (trusting(), Actions::making(&job_token()), Dist::new());
-    let path = dist.path();
-    let arguments = ["publish", "provider", &path, "--namespace", "acme"];
-    let mut command = against(&registry, &arguments);
-    let ended = ended(actions.run(&mut command)).expect(0);
-    assert_eq!(ended.json()["status"], "created");
+    let (registry, actions) = (trusting(), Actions::making(&job_token()));
+    let published = publish_by(&actions, &registry);
+    assert_eq!(published.json()["status"], "created");
     // The token is requested for this registry, once for the whole run.
     let audience = registry.url().replace("://", "%3A%2F%2F");
     let (host, port) = audience.rsplit_once(':').unwrap();
@@ -54,20 +65,6 @@ fn a_job_of_github_actions_publishes_without_a_token() {
         [format!("/token?api-version=2.0&audience={host}%3A{port}")]
     );
     assert_eq!(exchanges(&registry), 1);
-}
-
-#[test]
-fn a_job_of_any_ci_publishes_with_the_token_in_its_environment() {
-    let registry = trusting();
-    let module = directory(&[("main.tf", "")]);
-    let what = words("publish module --address acme/vpc/aws --version 1.0.0");
-    let mut command = against(&registry, &what);
-    // The variable, as in GitLab, takes precedence over the token of Actions.
-    let actions = Actions::making("another");
-    actions.run(command.arg(module.path()));
-    let ended = ended(command.env("TERRACE_ID_TOKEN", job_token())).expect(0);
-    assert_eq!(ended.json()["status"], "created");
-    assert!(actions.asked().is_empty());
 }
 
 #[test]
@@ -81,13 +78,10 @@ fn a_configured_token_takes_precedence_unless_it_is_empty() {
 
 #[test]
 fn a_run_that_outlasts_its_token_gets_another_one() {
-    let (registry, actions, dist) = (trusting(), Actions::making(&job_token()), Dist::new());
-    let path = dist.path();
-    let arguments = ["publish", "provider", &path, "--namespace", "acme"];
+    let (registry, actions) = (trusting(), Actions::making(&job_token()));
     // Before the first description arrives, the issued token has expired.
     registry.refuse("PUT", "/admin/", 401, &["it has expired"]);
-    let mut command = against(&registry, &arguments);
-    ended(actions.run(&mut command)).expect(0);
+    publish_by(&actions, &registry);
     assert_eq!(actions.asked().len(), 2);
     assert_eq!(exchanges(&registry), 2);
 }
@@ -130,29 +124,16 @@ fn a_response_of_actions_without_a_token_is_reported() {
         (500, "", 6, "GitHub Actions responded with status 500"),
     ] {
         let actions = Actions::answering(Response::new(status, body));
-        let mut command = against(&registry, &words("key list acme --retries 0"));
-        ended(actions.run(&mut command)).fails(code, message);
+        ended(actions.run(&mut list_keys(&registry))).fails(code, message);
     }
     assert_eq!(registry.requests(), [""; 0]);
 }
 
-#[test]
-fn an_issued_token_is_not_kept_between_runs() {
-    let registry = trusting();
-    ended(&mut list(&registry)).expect(0);
-    registry.expire_given();
-    ended(&mut list(&registry)).expect(0);
-    assert_eq!(exchanges(&registry), 2);
-}
-
 /// Returns a command of a job of GitHub Actions whose token service has this URL.
 fn list_by(registry: &Registry, url: &str) -> Command {
-    let mut command = against(registry, &words("key list acme --retries 0"));
+    let mut command = list_keys(registry);
     command.env("ACTIONS_ID_TOKEN_REQUEST_URL", url);
-    command.env(
-        "ACTIONS_ID_TOKEN_REQUEST_TOKEN",
-        format!("runner-{JOB_SECRET}"),
-    );
+    command.env("ACTIONS_ID_TOKEN_REQUEST_TOKEN", JOB_SECRET);
     command
 }
 

@@ -1,17 +1,16 @@
 //! `terrace key`.
 
 use std::fs;
-use std::path::Path;
 
 use serde_json::{Value, json};
 
 use super::support::registry::{Fault, Registry, errors};
-use super::support::{Dist, Ended, TOKEN, assert_has, directory, ended, fixture, run, terrace};
+use super::support::{Dist, Ended, assert_has, directory, ended, fixture, run, terrace_at};
 
 const PUBLISHER: &str = "61C051AC9CA350D4";
 const OTHER: &str = "01140820A0F0C9F3";
 
-fn ids(document: &serde_json::Value) -> Vec<&str> {
+fn ids(document: &Value) -> Vec<&str> {
     let keys = document["keys"].as_array().unwrap().iter();
     keys.map(|key| key["key_id"].as_str().unwrap()).collect()
 }
@@ -43,8 +42,7 @@ fn adding_an_ed25519_key_warns_of_terraform_before_1_6_2_3_11() {
 #[test]
 fn a_key_is_read_from_standard_input() {
     let registry = Registry::without_keys();
-    let mut command = terrace(&["key", "add", "acme", "-"]);
-    command.envs([("TERRACE_URL", registry.url()), ("TERRACE_TOKEN", TOKEN)]);
+    let mut command = terrace_at(registry.url(), &["key", "add", "acme", "-"]);
     let key = fs::File::open(fixture("publisher.asc")).unwrap();
     let added = ended(command.stdin(key)).expect(0);
     assert_eq!(added.stdout, format!("{PUBLISHER} may sign for acme\n"));
@@ -73,6 +71,12 @@ fn key() -> Value {
     json!({ "key_id": PUBLISHER, "fingerprint": "", "ascii_armor": "" })
 }
 
+/// Answers the request that revokes the publisher's key for a namespace.
+fn answer_revocation(registry: &Registry, namespace: &str) {
+    let path = format!("/{namespace}/keys/");
+    registry.answer("PUT", &path, &json!({ "keys": { "keys": [key()] } }));
+}
+
 /// Returns a registry in which three namespaces have the publisher's key, and one of them revoked it.
 fn shared_key() -> Registry {
     let registry = Registry::start();
@@ -87,11 +91,7 @@ fn shared_key() -> Registry {
     ]});
     registry.set_json("/admin/v1/facts?prefix=keys%2F", &facts);
     for namespace in ["acme", "globex"] {
-        registry.answer(
-            "PUT",
-            &format!("/{namespace}/keys/"),
-            &json!({ "keys": { "keys": [key] } }),
-        );
+        answer_revocation(&registry, namespace);
     }
     registry
 }
@@ -128,11 +128,7 @@ fn a_revocation_everywhere_by_a_delegate_names_the_gap() {
 fn a_revocation_everywhere_that_fails_for_a_namespace_names_it() {
     let registry = shared_key();
     registry.forget_faults();
-    registry.answer(
-        "PUT",
-        "/acme/keys/",
-        &json!({ "keys": { "keys": [key()] } }),
-    );
+    answer_revocation(&registry, "acme");
     registry.refuse("PUT", "/globex/keys/", 404, &["no such key"]);
     let ended = revoke(&registry, &["--everywhere"]).expect(3);
     assert_eq!(ended.json()["revoked_for"], json!(["acme"]));
@@ -152,8 +148,7 @@ fn a_removal_with_a_lost_response_succeeds() {
 fn a_publish_warns_only_about_the_key_that_signed() {
     let registry = Registry::start();
     // In addition to the publisher's key.
-    let core = Path::new(env!("CARGO_MANIFEST_DIR")).join("../terrace-openpgp");
-    let file = core.join("testdata/rsa2048-cv25519.asc");
+    let file = fixture("../../../terrace-openpgp/testdata/rsa2048-cv25519.asc");
     run(&registry, &["key", "add", "acme", file.to_str().unwrap()]).expect(0);
     let dist = Dist::new();
     let path = dist.path();

@@ -14,7 +14,7 @@ use serde_json::Value;
 use super::support::http::Head;
 use super::support::origin::Origin;
 use super::support::registry::Registry;
-use super::support::{Ended, TOKEN, directory, ended, fixture, terrace};
+use super::support::{Ended, directory, ended, fixture, rows, terrace_at};
 
 const ADDRESS: &str = "origin.example/acme/hello";
 const PATH: &str = "/admin/v1/mirror/origin.example/acme/hello/1.2.3";
@@ -23,11 +23,9 @@ const MIRRORED: &str = "GET /admin/v1/mirror/origin.example/acme/hello/1.2.3";
 
 /// Returns a command line with both registries.
 fn command(origin: &Origin, registry: &Registry, arguments: &[&str]) -> Command {
-    let mut command = terrace(&["mirror"]);
+    let mut command = terrace_at(registry.url(), &["mirror"]);
     command.args(arguments).args(["--json", "--retries", "1"]);
     command.args(["--origin", &origin.place()]);
-    command.env("TERRACE_URL", registry.url());
-    command.env("TERRACE_TOKEN", TOKEN);
     command.env("SSL_CERT_FILE", fixture("tls/cert.pem"));
     command
 }
@@ -51,12 +49,7 @@ fn refused(origin: &Origin) -> String {
 }
 
 fn statuses(report: &Value) -> Vec<String> {
-    let versions = report["versions"].as_array().unwrap();
-    let text = |version: &Value, name: &str| version[name].as_str().unwrap_or_default().to_owned();
-    versions
-        .iter()
-        .map(|version| format!("{} {}", text(version, "version"), text(version, "status")))
-        .collect()
+    rows(report, &["version", "status"])
 }
 
 /// Returns the zips that were downloaded since the last call.
@@ -64,6 +57,13 @@ fn downloads(origin: &Origin) -> Vec<String> {
     let seen = origin.requests();
     let targets = seen.into_iter().map(|head: Head| head.target);
     targets.filter(|target| target.contains(".zip")).collect()
+}
+
+/// Runs `mirror sync` for files below a directory.
+#[track_caller]
+fn sync_files(origin: &Origin, registry: &Registry, files: &[&str], more: &[&str]) -> Ended {
+    let arguments = [&["sync"], files, &["--platform", "linux_amd64"], more].concat();
+    ended(&mut command(origin, registry, &arguments))
 }
 
 /// Returns a list that names the provider this many times.
@@ -75,8 +75,7 @@ fn list(times: usize) -> String {
 fn sync(origin: &Origin, registry: &Registry, name: &str, text: &str) -> Ended {
     let files = directory(&[(name, text)]);
     let file = files.path().join(name);
-    let arguments = ["sync", file.to_str().unwrap(), "--platform", "linux_amd64"];
-    ended(&mut command(origin, registry, &arguments))
+    sync_files(origin, registry, &[file.to_str().unwrap()], &[])
 }
 
 fn lock(hashes: &str) -> String {

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::support::mirror::{HELLO, Mirror, Zip};
 use super::support::registry::Registry;
-use super::support::{Ended, assert_has, assert_lacks, ended, run, terrace};
+use super::support::{Ended, assert_has, assert_lacks, ended, rows, run, terrace, terrace_at};
 
 #[track_caller]
 fn push(registry: &Registry, mirror: &Mirror) -> Ended {
@@ -32,12 +32,8 @@ fn versions(numbers: &[&str]) -> Mirror {
     mirror
 }
 
-/// Returns the status of each version.
-fn statuses(report: &Value) -> Vec<&str> {
-    let versions = report["versions"].as_array().expect("versions").iter();
-    versions
-        .map(|version| version["status"].as_str().unwrap())
-        .collect()
+fn statuses(report: &Value) -> Vec<String> {
+    rows(report, &["status"])
 }
 
 fn release(version: &str) -> String {
@@ -130,8 +126,8 @@ fn the_exit_code_is_that_of_the_most_urgent_failure() {
 fn a_wrong_token_is_reported_once() {
     let registry = Registry::start();
     let mirror = versions(&["1.0.0", "1.1.0", "1.2.0"]);
-    let mut command = terrace(&["mirror", "push", &mirror.text(), "--json"]);
-    command.env("TERRACE_URL", registry.url());
+    let line = ["mirror", "push", &mirror.text(), "--json"];
+    let mut command = terrace_at(registry.url(), &line);
     let ended = ended(command.env("TERRACE_TOKEN", "another-secret")).expect(5);
     assert_eq!(
         statuses(&ended.json()),

@@ -1,6 +1,7 @@
 //! The packing of a module's directory.
 
 use std::fs::{self, File};
+use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
@@ -52,10 +53,8 @@ fn the_same_files_make_the_same_bytes_on_any_day() {
     assert_eq!(digest(directory(&reversed).path()), first);
 }
 
-#[cfg(unix)]
 #[test]
 fn only_the_executable_bit_of_the_mode_is_packed() {
-    use std::os::unix::fs::PermissionsExt as _;
     let module = directory(&FILES);
     let set = |mode: u32| {
         let file = module.path().join("README.md");
@@ -126,10 +125,8 @@ fn files_that_may_contain_secrets_are_never_packed() {
     assert_has!(message, "terraform.tfstate.backup: it may contain secrets");
 }
 
-#[cfg(unix)]
 #[test]
 fn a_link_is_packed_as_its_target_unless_that_is_never_packed() {
-    use std::os::unix::fs::symlink;
     let module = directory(&[
         ("main.tf", ""),
         ("shared/x.txt", "x"),
@@ -154,10 +151,8 @@ fn a_link_is_packed_as_its_target_unless_that_is_never_packed() {
     assert_has!(message, "state.json: it may contain secrets");
 }
 
-#[cfg(unix)]
 #[test]
 fn links_that_multiply_end_the_walk_with_a_reason() {
-    use std::os::unix::fs::symlink;
     let module = directory(&[("main.tf", "")]);
     for depth in 0..20 {
         let place = module.path().join(format!("d{depth}"));
@@ -170,10 +165,8 @@ fn links_that_multiply_end_the_walk_with_a_reason() {
     dry_run(module.path()).fails(3, "more than 25000");
 }
 
-#[cfg(unix)]
 #[test]
 fn a_link_is_refused_with_its_target_and_nothing_is_read_through_it() {
-    use std::os::unix::fs::symlink;
     let around = directory(&[
         ("outside/first-secret", ""),
         ("outside/known", ""),
@@ -217,27 +210,21 @@ fn a_link_is_refused_with_its_target_and_nothing_is_read_through_it() {
     symlink("../b", module.path().join("a/b")).unwrap();
     symlink("../a", module.path().join("b/a")).unwrap();
     let errors = dry_run(module.path()).expect(3).errors();
-    assert_has!(
-        errors,
-        "a/b/a: this link leads to",
-        "b/a/b: this link leads to"
-    );
+    for place in ["a/b/a", "b/a/b"] {
+        assert_has!(errors, format!("{place}: this link leads to"));
+    }
 }
 
-#[cfg(unix)]
 #[test]
 fn an_ignored_link_may_lead_anywhere() {
-    use std::os::unix::fs::symlink;
     let module = directory(&[("main.tf", ""), (".terraformignore", "root\n")]);
     symlink("/", module.path().join("root")).unwrap();
     symlink("/nowhere", module.path().join(".terraform")).unwrap();
     assert_eq!(packed(module.path()), [".terraformignore", "main.tf"]);
 }
 
-#[cfg(unix)]
 #[test]
 fn an_ignore_file_outside_of_the_module_is_not_read() {
-    use std::os::unix::fs::symlink;
     for (place, name) in [("", ".gitignore"), ("sub", ".terraformignore")] {
         let module = directory(&[("main.tf", ""), ("sub/main.tf", "")]);
         // The file is endless.

@@ -6,10 +6,11 @@ use serde_json::{Value, json};
 use terrace_base::digest::Sha256;
 
 use crate::support::http::{Head, Response};
-use crate::support::origin::{Origin, description_of};
+use crate::support::origin::{Origin, description_of, located};
 use crate::support::registry::Registry;
 use crate::support::{
-    Ended, NAME, TOKEN, assert_has, assert_lacks, directory, ended, fixture, tar_gz, terrace, zip,
+    Ended, NAME, assert_has, assert_lacks, directory, ended, fixture, rows, run_at, tar_gz,
+    terrace, terrace_at, zip,
 };
 
 const PROVIDER: [&str; 2] = ["--provider", "acme/hello"];
@@ -18,15 +19,9 @@ const MODULE: [&str; 2] = ["--module", "acme/vpc/aws"];
 
 const PROVIDER_PATH: &str = "/admin/v1/providers/acme/hello/1.2.3";
 
-/// Returns an origin that has one version of the provider, and serves modules.
+/// Returns an origin that has one version of the provider.
 fn origin() -> Origin {
     let origin = Origin::start();
-    let discovery = json!({ "providers.v1": "/v1/", "modules.v1": "/modules/" });
-    let discovery = Response::new(200, discovery.to_string());
-    origin.set(
-        "/.well-known/terraform.json",
-        discovery.with("content-type", "application/json"),
-    );
     origin.edit("/v1/acme/hello/versions", |text| {
         let mut document: Value = serde_json::from_str(text).unwrap();
         document["versions"].as_array_mut().unwrap().truncate(1);
@@ -36,10 +31,9 @@ fn origin() -> Origin {
 }
 
 fn command(origin: &Origin, registry: &Registry, arguments: &[&str]) -> Command {
-    let mut command = terrace(&["admin", "import", "--from", origin.url()]);
+    let line = ["admin", "import", "--from", origin.url()];
+    let mut command = terrace_at(registry.url(), &line);
     command.args(arguments).args(["--json", "--retries", "0"]);
-    command.env("TERRACE_URL", registry.url());
-    command.env("TERRACE_TOKEN", TOKEN);
     command.env("SSL_CERT_FILE", fixture("tls/cert.pem"));
     command
 }
@@ -51,29 +45,12 @@ fn import(origin: &Origin, registry: &Registry, arguments: &[&str]) -> Ended {
 
 /// Returns each version with its status.
 fn statuses(report: &Value) -> Vec<String> {
-    let versions = report["versions"].as_array().unwrap().iter();
-    let text = |version: &Value, name: &str| version[name].as_str().unwrap_or_default().to_owned();
-    let names = ["address", "version", "status"];
-    let line = |version: &Value| names.map(|name| text(version, name)).join(" ");
-    versions.map(line).collect()
+    rows(report, &["address", "version", "status"])
 }
 
 /// Adds versions of the module `acme/vpc/aws`, each with the response about its location.
 fn add_module(origin: &Origin, versions: &[(&str, Response)]) {
-    let listed = versions
-        .iter()
-        .map(|(version, _)| json!({ "version": version }));
-    let listed: Vec<Value> = listed.collect();
-    let list = json!({ "modules": [{ "versions": listed, "source": "acme/vpc/aws" }] });
-    origin.set_json("/modules/acme/vpc/aws/versions", &list);
-    for (version, response) in versions {
-        let target = format!("/modules/acme/vpc/aws/{version}/download");
-        origin.set(&target, response.clone());
-    }
-}
-
-fn located(location: &str) -> Response {
-    Response::new(204, "").with("x-terraform-get", location)
+    origin.list_module("vpc/aws", versions);
 }
 
 #[test]
@@ -94,12 +71,8 @@ fn a_provider_is_published_with_its_key_and_without_its_manifest() {
 
     let again = import(&origin, &registry, &PROVIDER).expect(0).json();
     assert_eq!(statuses(&again), ["acme/hello 1.2.3 unchanged"]);
-    let keys = registry.requests();
-    assert!(
-        !keys
-            .iter()
-            .any(|it| it.ends_with("/keys") && it.starts_with("PUT"))
-    );
+    let keys = "PUT /admin/v1/namespaces/acme/keys".to_owned();
+    assert!(!registry.requests().contains(&keys));
 }
 
 #[test]
@@ -135,11 +108,8 @@ fn a_listed_zip_that_the_origin_does_not_serve_stops_its_version_alone() {
     let ended = import(&origin, &registry, &both).expect(3);
     let expected = ["acme/hello 1.2.3 refused", "acme/vpc/aws 1.0.0 created"];
     assert_eq!(statuses(&ended.json()), expected);
-    let errors = ended.errors();
-    assert_has!(
-        errors,
-        &format!("SHA256SUMS lists {NAME}_freebsd_amd64.zip")
-    );
+    let message = format!("SHA256SUMS lists {NAME}_freebsd_amd64.zip");
+    assert_has!(ended.errors(), message);
 }
 
 #[test]
@@ -243,9 +213,8 @@ fn a_namespace_needs_packages_of_one_kind_only() {
     let (origin, registry) = (origin(), Registry::start());
     add_lists(&origin);
     origin.set("/modules/acme?limit=100&offset=0", Response::new(404, "{}"));
-    let report = import(&origin, &registry, &["--namespace", "acme"]);
-    let report = report.expect(0).json();
-    assert_eq!(statuses(&report), ["acme/hello 1.2.3 created"]);
+    let report = import(&origin, &registry, &["--namespace", "acme"]).expect(0);
+    assert_eq!(statuses(&report.json()), ["acme/hello 1.2.3 created"]);
 
     let absent = ["--namespace", "absent", "--namespace", "missing"];
     let errors = import(&origin, &registry, &absent).expect(3).errors();
@@ -261,14 +230,9 @@ fn an_origin_without_lists_needs_the_names_and_says_which() {
     // A web application answers every path.
     let page = Response::new(200, "<!doctype html>").with("content-type", "text/html");
     origin.set("/modules?limit=100&offset=0", page);
-    let ended = import(&origin, &registry, &[]).expect(3);
-    let errors = ended.errors();
-    assert_has!(
-        errors,
-        "--provider NAMESPACE/TYPE",
-        "--module NAMESPACE/NAME/SYSTEM",
-        "--list"
-    );
+    let ended = import(&origin, &registry, &[]);
+    let errors = ended.fails(3, "--provider NAMESPACE/TYPE");
+    assert_has!(errors, "--module NAMESPACE/NAME/SYSTEM", "--list");
     // Named providers of a namespace need no list of its providers.
     let some = ["--namespace", "acme", "--provider", "acme/hello"];
     let ended = import(&origin, &registry, &some).expect(3);
@@ -321,16 +285,16 @@ fn a_dry_run_lists_what_is_new_and_downloads_nothing() {
 #[test]
 fn a_registry_is_not_imported_into_itself_and_only_by_https() {
     let registry = Registry::start();
-    let run = |from: &str, url: &str| {
-        let mut command = terrace(&["admin", "import", "--from", from, "--json", "--url", url]);
-        ended(command.env("TERRACE_TOKEN", TOKEN))
-            .expect(2)
-            .errors()
-    };
-    let message = run("https://r.example.com", "https://R.example.com/");
-    assert_has!(message, "into itself");
-    let message = run("http://old.example.com", registry.url());
-    assert_has!(message, "https only");
+    for (from, url, message) in [
+        (
+            "https://r.example.com",
+            "https://R.example.com/",
+            "into itself",
+        ),
+        ("http://old.example.com", registry.url(), "https only"),
+    ] {
+        run_at(url, &["admin", "import", "--from", from]).fails(2, message);
+    }
     let mut both = terrace(&["admin", "import", "dir", "--from", "https://a.example.com"]);
     ended(&mut both).expect(2);
     ended(&mut terrace(&["admin", "import"])).expect(2);

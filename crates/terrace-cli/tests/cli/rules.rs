@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::support::registry::Registry;
-use super::support::{assert_has, ended, run, terrace, words};
+use super::support::{assert_has, ended, run, terrace, with, words};
 
 const RULES: &str = "/admin/v1/rules";
 const ID: &str = "7f3a9c2e51b04d68";
@@ -15,12 +15,10 @@ fn dry(line: &str) -> Value {
 }
 
 fn answer(kind: &str, rule: &Value, more: &Value) -> Value {
-    let mut answer = json!({
+    let answer = json!({
         "id": ID, "kind": kind, "rule": rule, "created": "2026-01-01T00:00:00Z", "created_by": "root",
     });
-    let members = more.as_object().unwrap().clone();
-    answer.as_object_mut().unwrap().extend(members);
-    answer
+    with(answer, more)
 }
 
 #[test]
@@ -66,27 +64,15 @@ fn an_invalid_rule_is_refused_before_anything_is_sent() {
     let registry = Registry::start();
     let (trust, role) = ("trust add --scope read", "role add --scope read");
     let other = "--github a/b --issuer https://github.corp.example";
+    let of_git = "--gitlab git@gitlab.corp.example:infra/vpc.git";
+    let twice = "--github a/b --claim repository=c/d";
+    let admin = "--github acme/infra --scope admin";
     for (command, rest, code, part) in [
-        (
-            trust,
-            "--github acme/infra --scope admin",
-            3,
-            "jobs may never have",
-        ),
+        (trust, admin, 3, "jobs may never have"),
         (trust, "--github *", 3, "does not identify"),
-        (
-            trust,
-            "--github a/b --claim repository=c/d",
-            2,
-            "given twice",
-        ),
+        (trust, twice, 2, "given twice"),
         (trust, other, 2, "--issuer"),
-        (
-            trust,
-            "--gitlab git@gitlab.corp.example:infra/vpc.git",
-            2,
-            "--issuer",
-        ),
+        (trust, of_git, 2, "--issuer"),
         (trust, "--ref main", 2, "required"),
         // An argument may be empty, as of a variable that is not set.
         (trust, "--github ", 3, "it is empty"),
@@ -109,11 +95,8 @@ fn an_invalid_rule_is_refused_before_anything_is_sent() {
 fn a_rule_is_added_with_its_warnings() {
     let registry = Registry::start();
     let rule = json!({ "scopes": ["publish:acme"], "issuer": "https://gitlab.com", "claims": { "project_path": "acme/vpc" } });
-    let made = answer(
-        "trust",
-        &rule,
-        &json!({ "warnings": ["the rule is risky"] }),
-    );
+    let warnings = json!({ "warnings": ["the rule is risky"] });
+    let made = answer("trust", &rule, &warnings);
     registry.answer("POST", RULES, &made);
     let add = words("trust add --scope publish:acme --gitlab acme/vpc");
     let ended = run(&registry, &add).expect(0);

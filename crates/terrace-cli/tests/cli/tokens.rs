@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use terrace_base::time::UnixTime;
 
 use super::support::registry::Registry;
-use super::support::{Ended, assert_has, assert_lacks, run, run_for_people, words};
+use super::support::{Ended, assert_has, assert_lacks, run, run_for_people, with, words};
 
 const DAY: i64 = 24 * 3600;
 /// The request for the signing keys of all namespaces.
@@ -20,13 +20,11 @@ fn after(seconds: i64) -> Value {
 }
 
 fn token(id: u64, name: &str, by: &str, more: Value) -> Value {
-    let mut token = json!({
+    let token = json!({
         "id": format!("{id:016x}"), "name": name, "scopes": ["read"], "created": after(id as i64 - 400 * DAY),
         "created_by": by,
     });
-    let members = more.as_object().unwrap().clone();
-    token.as_object_mut().unwrap().extend(members);
-    token
+    with(token, &more)
 }
 
 /// A registry with a token in each state.
@@ -76,7 +74,7 @@ fn rule(id: u64, kind: &str, by: &str, pattern: &str) -> Value {
 fn store_rules(registry: &Registry) {
     let rules = json!({ "rules": [
         rule(1, "trust", OF_ANN, "x"),
-        rule(2, "role", "root", "ann@acme.example"),
+        rule(2, "role", "root", "ann@ACME.example"),
         rule(3, "role", OF_CI, "x"),
         rule(4, "role", "root", "*@acme.example"),
     ] });
@@ -178,11 +176,7 @@ fn the_tokens_of_a_person_are_revoked_and_what_they_leave_behind_is_named() {
         let key = format!("globex {}", keys[1]);
         assert_has!(document["warnings"].to_string(), &left.join(", "), &key);
         let revocation = "DELETE /admin/v1/tokens/0000000000000002";
-        let expected = if mode.is_empty() {
-            &[revocation][..]
-        } else {
-            &[]
-        };
+        let expected = Vec::from_iter(mode.is_empty().then_some(revocation));
         assert_eq!(registry.changes(), expected);
     }
 }
@@ -279,12 +273,8 @@ fn a_departure_that_fails_part_way_says_what_was_done_and_what_was_not() {
     assert_eq!(document["rules_removed"], json!([removed]));
     assert_eq!(document["rules_left"], json!([failed, "0000000000000003"]));
     assert_has!(ended.errors(), format!("rule {failed} is not removed: "));
-    registry.refuse(
-        "DELETE",
-        "tokens/0000000000000002",
-        503,
-        &["storage did not answer"],
-    );
+    let own = "tokens/0000000000000002";
+    registry.refuse("DELETE", own, 503, &["storage did not answer"]);
     let ended = run_for_people(&registry, &words(REVOKE)).expect(6);
     assert_has!(ended.stderr, "token 0000000000000002 is not revoked: ");
     assert_lacks!(ended.stdout, "revoked", "this takes effect");

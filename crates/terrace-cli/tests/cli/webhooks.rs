@@ -4,19 +4,17 @@ use serde_json::{Value, json};
 use terrace_core::http::idempotency_key::IdempotencyKey;
 
 use super::support::registry::{Fault, Registry};
-use super::support::{assert_has, assert_lacks, run, run_for_people, words};
+use super::support::{assert_has, assert_lacks, run, run_for_people, with, words};
 
 const ID: &str = "0123456789abcdef";
 const SECRET: &str = "whsec_C6nv0snOmgBgij3kbHSCB0kl5JVVguFhCXRKlidiUpg=";
 
 fn webhook(more: Value) -> Value {
-    let mut webhook = json!({
+    let webhook = json!({
         "id": ID, "host": "hooks.example.com", "events": ["publish", "key"], "namespaces": ["acme"], "format": "slack",
         "created": "2026-11-23T06:30:00Z", "by": "root", "delivered": 7, "failures": 0,
     });
-    let members = more.as_object().unwrap().clone();
-    webhook.as_object_mut().unwrap().extend(members);
-    webhook
+    with(webhook, &more)
 }
 
 #[test]

@@ -167,11 +167,8 @@ impl Archive {
     fn tar_gz_entries(&self) -> Result<Vec<Entry>, String> {
         let mut tar = TarGzInspector::new();
         let mut file = self.source.open().map_err(text)?;
-        each_chunk(&mut file, |chunk| {
-            // An error here is permanent, and is reported at the end.
-            let _ = tar.feed(chunk);
-        })
-        .map_err(text)?;
+        // An error here is permanent.
+        each_chunk(&mut file, text, |chunk| tar.feed(chunk).map_err(text))?;
         tar.finish().map_err(text)
     }
 }

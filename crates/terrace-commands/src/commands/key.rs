@@ -1,7 +1,6 @@
 //! `terrace key`.
 
 mod add;
-mod everywhere;
 mod report;
 mod status;
 
@@ -18,7 +17,7 @@ use crate::commands::key::status::KeyStatusArguments;
 use crate::error::Failure;
 use crate::registry::client::Call;
 
-pub(super) use self::everywhere::of_all_namespaces;
+pub(super) use self::status::of_all_namespaces;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum KeyCommand {

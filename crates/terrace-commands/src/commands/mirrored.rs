@@ -4,21 +4,21 @@
 mod block;
 mod list;
 mod part;
-mod propagation;
-mod remove;
-mod subject;
 
-use clap::Subcommand;
+use std::str::FromStr;
+
+use clap::{Args, Subcommand};
+use terrace_core::model::mirrored_part::MirroredPart;
 
 use super::mirror::{pull, push};
-use crate::args::{PackageSpec, RegistryArguments};
+use crate::args::PackageSpec;
+use crate::commands::admin::erase::{ErasureOptions, Subject, erase_subject};
+use crate::commands::connection::Session;
 use crate::commands::mirror::pull::{MirrorAddArguments, MirrorSyncArguments};
 use crate::commands::mirror::push::MirrorPushArguments;
 use crate::commands::mirrored::block::{BlockArguments, UnblockArguments};
 use crate::commands::mirrored::list::MirrorListArguments;
-use crate::commands::mirrored::remove::MirrorRemoveArguments;
 use crate::error::Failure;
-use crate::output::Output;
 use crate::registry::client::Client;
 
 #[derive(Debug, Subcommand)]
@@ -106,22 +106,62 @@ pub(crate) enum MirrorCommand {
     Remove(MirrorRemoveArguments),
 }
 
-/// Executes the command.
-pub(crate) fn run(
-    command: &MirrorCommand,
-    registry: &RegistryArguments,
-    output: &Output,
-) -> Result<(), Failure> {
-    match command {
-        MirrorCommand::Add(add) => pull::add(add, registry, output),
-        MirrorCommand::Sync(sync) => pull::sync(sync, registry, output),
-        MirrorCommand::Push(push) => push::push(push, registry, output),
-        MirrorCommand::List(arguments) => list::list(arguments, registry, output),
-        MirrorCommand::Block(arguments) => block::block(arguments, registry, output),
-        MirrorCommand::Unblock(arguments) => block::unblock(arguments, registry, output),
-        MirrorCommand::Blocks => list::blocks(registry, output),
-        MirrorCommand::Remove(arguments) => remove::remove(arguments, registry, output),
+#[derive(Debug, Args)]
+pub(crate) struct MirrorRemoveArguments {
+    /// The provider, as hostname/namespace/type, or the module, as hostname/namespace/name/system; followed by @<version> for
+    /// one version, otherwise all stored versions are removed
+    pub(crate) address: PackageSpec,
+
+    #[command(flatten)]
+    pub(crate) options: ErasureOptions,
+}
+
+/// Packages of other registries that an argument names.
+#[derive(Debug, Clone)]
+pub(crate) enum BlockSubject {
+    /// All those of a registry or of one of its namespaces.
+    Part(MirroredPart),
+    /// One package, or one version of it.
+    Package(PackageSpec),
+}
+
+impl FromStr for BlockSubject {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let part = text.parse().map(Self::Part);
+        part.or_else(|_| text.parse().map(Self::Package))
+            .map_err(|error: String| {
+                format!(
+                    "{error}; or hostname/namespace or hostname for all their packages, such as registry.opentofu.org/hashicorp"
+                )
+            })
     }
+}
+
+/// Executes the command.
+pub(crate) fn run(command: &MirrorCommand, session: Session<'_>) -> Result<(), Failure> {
+    match command {
+        MirrorCommand::Add(add) => pull::add(add, session),
+        MirrorCommand::Sync(sync) => pull::sync(sync, session),
+        MirrorCommand::Push(push) => push::push(push, session),
+        MirrorCommand::List(arguments) => list::list(arguments, session),
+        MirrorCommand::Block(arguments) => block::block(arguments, session),
+        MirrorCommand::Unblock(arguments) => block::unblock(arguments, session),
+        MirrorCommand::Blocks => list::blocks(session),
+        MirrorCommand::Remove(arguments) => remove(arguments, session),
+    }
+}
+
+/// Erases a mirrored package or a version of it, or lists everything that an erasure would change.
+fn remove(arguments: &MirrorRemoveArguments, session: Session<'_>) -> Result<(), Failure> {
+    let output = session.output;
+    let spec = mirrored(&arguments.address, &session.connect()?)?;
+    output.progress(&format!(
+        "{spec}: what is removed returns neither by pull-through nor by a publish; `{}` also prevents later versions",
+        output.command(format_args!("mirror block {}", spec.package.address()))
+    ));
+    erase_subject(&Subject::Versions(&spec), &arguments.options, session)
 }
 
 /// Returns a mirrored package, or a version of one, that an argument names.
@@ -135,5 +175,26 @@ fn mirrored(spec: &PackageSpec, client: &Client<'_>) -> Result<PackageSpec, Fail
         None => Err(Failure::Usage(format!(
             "{spec} is not a package of another registry: write hostname/namespace/type or hostname/namespace/name/system"
         ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn other_texts_are_no_subjects_of_a_block() {
+        for text in [
+            "",
+            "acme",
+            "r.example/acme/",
+            "https://r.example",
+            "r.example//hello",
+            "r.example/acme@3.6.0",
+            "r.example/acme/hello/a/b",
+            "r.example/acme/hello@v3.6.0",
+        ] {
+            assert!(text.parse::<BlockSubject>().is_err(), "{text}");
+        }
     }
 }

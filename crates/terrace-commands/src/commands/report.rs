@@ -90,6 +90,18 @@ pub(crate) struct Done {
     pub(crate) details: Value,
 }
 
+impl Done {
+    /// Returns a success that a line without a text shows.
+    pub(crate) fn plain(status: &'static str, details: Value) -> Self {
+        Self {
+            status,
+            text: String::new(),
+            lines: Vec::new(),
+            details,
+        }
+    }
+}
+
 impl Report {
     pub(crate) fn new(kind: &'static str, url: Option<String>, dry_run: bool) -> Self {
         Self {
@@ -101,12 +113,6 @@ impl Report {
             skipped: Vec::new(),
             details: json!({}),
         }
-    }
-
-    /// Adds a result, and prints it at once.
-    pub(crate) fn add(&mut self, version: VersionReport, output: &Output) {
-        version.announce(output);
-        self.push(version);
     }
 
     /// Adds a result without further details, and prints it at once.
@@ -123,7 +129,8 @@ impl Report {
             outcome,
             details: Value::Null,
         };
-        self.add(version, output);
+        version.announce(output);
+        self.push(version);
     }
 
     /// Adds a result that is printed already.

@@ -168,21 +168,12 @@ pub(crate) fn role(command: &RoleCommand, session: Session<'_>) -> Result<(), Fa
 
 /// Returns the rule for CI jobs that the arguments describe.
 fn trusted(arguments: &TrustAddArguments) -> Result<Value, Failure> {
-    let TrustAddArguments {
-        rule,
-        github,
-        gitlab,
-        issuer,
-        reference,
-        environment,
-        audience,
-        identifies,
-    } = arguments;
+    let issuer = &arguments.issuer;
     let of_github = ("--github", ["repository_owner", "repository"], GITHUB);
     let of_gitlab = ("--gitlab", ["namespace_path", "project_path"], GITLAB);
-    let github = github.as_ref().map(|name| (name, of_github));
-    let is_gitlab = gitlab.is_some();
-    let system = github.or(gitlab.as_ref().map(|name| (name, of_gitlab)));
+    let github = arguments.github.as_ref().map(|name| (name, of_github));
+    let gitlab = arguments.gitlab.as_ref().map(|name| (name, of_gitlab));
+    let system = github.or(gitlab);
     let mut claims = Vec::new();
     if let Some((name, (option, [of_owner, of_repository], _))) = system {
         // The name alone, of a repository on a server of its own, would trust another one on the public server.
@@ -203,17 +194,20 @@ fn trusted(arguments: &TrustAddArguments) -> Result<Value, Failure> {
         };
         claims.push((claim, name.clone()));
     }
-    if let Some(reference) = reference {
+    if let Some(reference) = &arguments.reference {
         // GitLab's `ref` is the name of the branch or tag alone.
-        let is_path = is_gitlab && reference.starts_with("refs/");
+        let is_path = gitlab.is_some() && reference.starts_with("refs/");
         let claim = if is_path { "ref_path" } else { "ref" };
         claims.push((claim, reference.clone()));
     }
-    claims.extend(environment.iter().map(|it| ("environment", it.clone())));
+    let environment = arguments.environment.iter();
+    claims.extend(environment.map(|it| ("environment", it.clone())));
     let issuer = issuer.as_deref().or(system.map(|(_, (.., issuer))| issuer));
-    let mut members = members(rule, claims)?;
+    let mut members = members(&arguments.rule, claims)?;
     members.insert("issuer".to_owned(), json!(issuer));
-    members.extend(audience.iter().map(|it| ("audience".to_owned(), json!(it))));
+    let audience = arguments.audience.iter();
+    members.extend(audience.map(|it| ("audience".to_owned(), json!(it))));
+    let identifies = arguments.identifies;
     members.extend(identifies.then(|| ("identifies".to_owned(), json!(true))));
     Ok(Value::Object(members))
 }
@@ -405,27 +399,17 @@ fn scopes(answer: &RuleAnswer) -> String {
 #[cfg(test)]
 #[test]
 fn an_issuer_is_one_that_tokens_of_the_system_have() {
+    let (github, gitlab) = ("--github", "--gitlab");
     for (option, issuer, is_right) in [
-        (
-            "--github",
-            "https://token.actions.githubusercontent.com/acme",
-            true,
-        ),
-        ("--github", "https://token.actions.acme.ghe.com", true),
-        (
-            "--github",
-            "https://github.corp.example/_services/token",
-            true,
-        ),
-        (
-            "--github",
-            "https://token.actions.githubusercontent.com/",
-            false,
-        ),
-        ("--github", "https://github.corp.example", false),
-        ("--gitlab", "https://git.corp.example/gitlab", true),
-        ("--gitlab", "https://gitlab.com/", false),
+        (github, "token.actions.githubusercontent.com/acme", true),
+        (github, "token.actions.acme.ghe.com", true),
+        (github, "github.corp.example/_services/token", true),
+        (github, "token.actions.githubusercontent.com/", false),
+        (github, "github.corp.example", false),
+        (gitlab, "git.corp.example/gitlab", true),
+        (gitlab, "gitlab.com/", false),
     ] {
-        assert_eq!(check_issuer(option, issuer).is_ok(), is_right, "{issuer}");
+        let checked = check_issuer(option, &format!("https://{issuer}"));
+        assert_eq!(checked.is_ok(), is_right, "{issuer}");
     }
 }

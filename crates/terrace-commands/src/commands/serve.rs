@@ -9,7 +9,7 @@ use clap::Args;
 use terrace_base::network::Network;
 use terrace_core::config::{SETTINGS, is_meant_for_terrace, is_of_command};
 
-use crate::commands::config::check::deployment;
+use crate::commands::config::deployment;
 use crate::error::Failure;
 
 /// Time between two looks for the changes of other processes, in seconds. With the time for the list and the next read, a

@@ -2,15 +2,14 @@
 
 mod departure;
 mod list;
-mod revoke;
 mod state;
 
-use std::str::FromStr;
 use std::time::Duration;
 
 use clap::Subcommand;
-use terrace_core::api::admin::{RotationBody, TokenAnswer, TokenBody};
-use terrace_core::api::endpoint::{TOKEN_ROTATION, TOKENS};
+use serde_json::json;
+use terrace_core::api::admin::{RevokedToken, RotationBody, TokenAnswer, TokenBody};
+use terrace_core::api::endpoint::{TOKEN, TOKEN_ROTATION, TOKENS};
 use terrace_core::auth::access::{Scope, Scopes, TOKEN_PREFIX, TokenName};
 use terrace_core::model::token_id::TokenId;
 
@@ -38,8 +37,8 @@ pub(crate) enum TokenCommand {
         #[arg(long = "scope", value_name = "SCOPE", required = true)]
         scopes: Vec<Scope>,
         /// The lifetime of the token, such as 90d, 12h or 1y (365 days), or `never`
-        #[arg(long, value_name = "DURATION|never")]
-        expires: Expiry,
+        #[arg(long, value_name = "DURATION|never", value_parser = lifetime)]
+        expires: Lifetime,
     },
     /// List the tokens that this command and sign-ins created, with their states and creators
     ///
@@ -93,31 +92,13 @@ pub(crate) enum TokenCommand {
     },
 }
 
-/// The lifetime of a token.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Expiry {
-    Never,
-    After(Duration),
-}
+/// The lifetime of a token; `None` if it never expires.
+type Lifetime = Option<Duration>;
 
-impl Expiry {
-    /// Returns the lifetime, if the token expires.
-    pub(crate) fn limit(self) -> Option<Duration> {
-        match self {
-            Self::Never => None,
-            Self::After(duration) => Some(duration),
-        }
-    }
-}
-
-impl FromStr for Expiry {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        match text {
-            "never" => Ok(Self::Never),
-            text => duration::in_days(text).map(Self::After),
-        }
+fn lifetime(text: &str) -> Result<Lifetime, String> {
+    match text {
+        "never" => Ok(None),
+        text => duration::in_days(text).map(Some),
     }
 }
 
@@ -141,10 +122,10 @@ pub(crate) fn run(command: &TokenCommand, session: Session<'_>) -> Result<(), Fa
         } => {
             let scopes = Scopes::new(scopes.clone());
             let scopes = scopes.map_err(|error| Failure::Usage(error.to_string()))?;
-            create(name, &scopes, expires.limit(), session)
+            create(name, &scopes, *expires, session)
         }
         TokenCommand::List { expiring, of } => list::run(*expiring, of.as_deref(), session),
-        TokenCommand::Revoke { of: None, ids, .. } => revoke::by_id(ids, session),
+        TokenCommand::Revoke { of: None, ids, .. } => revoke(ids, session),
         TokenCommand::Revoke {
             of: Some(person),
             with_rules,
@@ -166,7 +147,7 @@ pub(crate) fn run(command: &TokenCommand, session: Session<'_>) -> Result<(), Fa
 fn create(
     name: &TokenName,
     scopes: &Scopes,
-    expires: Option<Duration>,
+    expires: Lifetime,
     session: Session<'_>,
 ) -> Result<(), Failure> {
     let output = session.output;
@@ -177,6 +158,41 @@ fn create(
     };
     let made = session.connect()?.call(Call::post(&TOKENS).json(&body)?)?;
     print_new(&made, output)
+}
+
+/// Revokes tokens by their IDs.
+fn revoke(ids: &[TokenId], session: Session<'_>) -> Result<(), Failure> {
+    let output = session.output;
+    let client = session.connect()?;
+    let mut unknown = Vec::new();
+    for id in ids {
+        let revoked: RevokedToken = client.call(Call::delete(&TOKEN).with(id))?;
+        if !revoked.known {
+            unknown.push(id.to_string());
+        }
+    }
+    let ids: Vec<String> = ids.iter().map(ToString::to_string).collect();
+    // An operator in a hurry must not believe that a token is revoked if its ID was mistyped.
+    let known = ids.iter().filter(|id| !unknown.contains(id));
+    let known: Vec<&str> = known.map(String::as_str).collect();
+    let text = match known.is_empty() {
+        true => String::new(),
+        false => format!(
+            "{} revoked; this takes effect everywhere within a minute",
+            known.join(", ")
+        ),
+    };
+    let report = json!({ "revoked": ids, "unknown": unknown });
+    let mut reasons = Vec::new();
+    if !unknown.is_empty() {
+        reasons.push(format!(
+            "the registry has no record of a token with the ID {}, and revoked the ID anyway: unless it belongs to \
+             an OCI client or a CI job, check the ID",
+            unknown.join(", ")
+        ));
+    }
+    let worst = (!reasons.is_empty()).then(|| Failure::Refused(reasons.clone()));
+    output.outcome(text, report, worst, reasons)
 }
 
 /// Creates a token that replaces another one, and prints it alone.
@@ -203,5 +219,5 @@ fn print_new(made: &TokenAnswer, output: &Output) -> Result<(), Failure> {
     let token = made.token.as_ref().ok_or_else(missing)?;
     output.progress(&described(made));
     output.progress("the token is shown only once:");
-    output.secret(token, &serde_json::json!({ "status": "ok", "token": made }))
+    output.secret(token, &json!({ "status": "ok", "token": made }))
 }

@@ -8,13 +8,12 @@ mod mcp;
 use serde::de::DeserializeOwned;
 use terrace_base::secret::Secret;
 use terrace_core::api::admin::{
-    AuditPage, DocumentedAnswer, FactsAnswer, MirroredBody, PresentedToken, RemovedRule,
-    RuleAnswer, RuleBody, RuleList, SigningKeysAnswer, SigningKeysDocument, StatusBody,
-    StoredAnswer, UploadBody, UploadsAnswer, UploadsBody,
+    AuditPage, FactsAnswer, MirroredBody, PresentedToken, RemovedRule, RuleAnswer, RuleBody,
+    RuleList, SigningKeysAnswer, SigningKeysDocument, StatusBody, StoredAnswer,
 };
 use terrace_core::api::endpoint::{
-    API_TOKEN, AUDIT, DOCUMENTED, FACTS, MIRRORED_RELEASE, RULE, RULES, SIGNING_KEYS, STATUS,
-    STORED_ARCHIVES, VERSION_STATUS,
+    API_TOKEN, AUDIT, FACTS, MIRRORED_RELEASE, RULE, RULES, SIGNING_KEYS, STATUS, STORED_ARCHIVES,
+    VERSION_STATUS,
 };
 use terrace_core::http::idempotency_key::IDEMPOTENCY_KEY;
 use terrace_core::model::address::MirroredAddress;
@@ -150,11 +149,6 @@ impl<'a> Client<'a> {
         self.call(call.query("after", after))
     }
 
-    /// Returns a page of the archives that documented versions refer to: those after a key.
-    pub(crate) fn documented(&self, after: Option<&str>) -> Result<DocumentedAnswer, Failure> {
-        self.call(Call::get(&DOCUMENTED).query("after", after))
-    }
-
     /// Returns a page of the stored bytes: those after a key.
     pub(crate) fn archives(
         &self,
@@ -163,11 +157,6 @@ impl<'a> Client<'a> {
     ) -> Result<StoredAnswer, Failure> {
         let call = Call::get(&STORED_ARCHIVES).query("urls", Some(with_urls));
         self.call(call.query("after", after))
-    }
-
-    /// Returns which of these archives are missing, and how to upload them.
-    pub(crate) fn missing(&self, archives: Vec<UploadBody>) -> Result<UploadsAnswer, Failure> {
-        self.call(Call::post(&STORED_ARCHIVES).json(&UploadsBody { archives })?)
     }
 
     /// Returns the rules that the token may manage.

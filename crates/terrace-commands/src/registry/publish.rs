@@ -55,6 +55,15 @@ pub(crate) struct DocumentationLine {
     pub(crate) document: Value,
 }
 
+impl Receipt {
+    /// Prints the warnings about a version.
+    pub(crate) fn warn(&self, about: &str, output: &Output) {
+        for warning in &self.warnings {
+            output.warning(&format!("{about}: {warning}"));
+        }
+    }
+}
+
 impl Kind {
     /// Returns the kind in the output of `--json`.
     pub(crate) fn as_str(self) -> &'static str {
@@ -139,9 +148,7 @@ impl PublishRequest {
         output: &Output,
     ) {
         let url = url.map(ToString::to_string);
-        let Self {
-            address, version, ..
-        } = self;
+        let (address, version) = (&self.address, &self.version);
         let mut lines = vec![
             format!(
                 "{address} {version} passes the checks that can be made locally. Nothing was sent; the request \
@@ -170,9 +177,7 @@ impl PublishRequest {
         documentation: Option<DocumentationLine>,
         url: &str,
     ) -> (Vec<String>, Map<String, Value>) {
-        let Self {
-            address, version, ..
-        } = self;
+        let (address, version) = (&self.address, &self.version);
         let (text, by) = match receipt.status {
             "created" => (
                 format!("published {address} {version} at {url}"),

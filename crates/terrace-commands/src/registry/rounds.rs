@@ -9,7 +9,7 @@ use crate::error::Failure;
 use crate::http::Retries;
 use crate::output::Output;
 use crate::registry::client::Client;
-use crate::registry::upload::{Storage, Upload, upload};
+use crate::registry::upload::{STORAGE, Upload, upload};
 
 /// Rounds of uploads, each with fresh URLs from the registry, which also decides which archives are missing.
 ///
@@ -49,12 +49,7 @@ impl<'a> Uploads<'a> {
     /// Uploads the missing archives. A failure that may pass is left to the next round, if the archive may be sent again.
     pub(crate) fn round(&mut self, missing: Vec<MissingArchive>) -> Result<(), Failure> {
         let jobs = self.jobs(&missing)?;
-        let outcomes = upload(
-            self.client.http().agent(),
-            Storage::Main,
-            &jobs,
-            self.output,
-        );
+        let outcomes = upload(self.client.http().agent(), STORAGE, &jobs, self.output);
         let mut pause = None;
         let mut is_last = false;
         for ((archive, _), outcome) in jobs.iter().zip(outcomes) {

@@ -29,31 +29,17 @@ pub(crate) enum Upload {
     NotTried,
 }
 
-/// The storage that receives an upload.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Storage {
-    /// That of the registry.
-    Main,
-    /// The second bucket.
-    Fallback,
-}
+/// The storage of the registry, as its settings call it.
+pub(crate) const STORAGE: &str = "the storage in the registry's settings (TERRACE_S3_…)";
 
-impl Storage {
-    /// Returns what the settings of the registry call it.
-    fn name(self) -> &'static str {
-        match self {
-            Self::Main => "the storage in the registry's settings (TERRACE_S3_…)",
-            Self::Fallback => {
-                "the second bucket in the registry's settings (TERRACE_S3_FALLBACK_…)"
-            }
-        }
-    }
-}
+/// The second bucket, as the settings of the registry call it.
+pub(crate) const FALLBACK: &str =
+    "the second bucket in the registry's settings (TERRACE_S3_FALLBACK_…)";
 
-/// Uploads every archive to its URL. Returns the outcomes in the same order.
+/// Uploads every archive to its URL in a storage, [`STORAGE`] or [`FALLBACK`]. Returns the outcomes in the same order.
 pub(crate) fn upload(
     agent: &Agent,
-    storage: Storage,
+    storage: &str,
     jobs: &[(&Archive, MissingArchive)],
     output: &Output,
 ) -> Vec<Upload> {
@@ -72,7 +58,7 @@ pub(crate) fn upload(
 
 fn send(
     agent: &Agent,
-    storage: Storage,
+    storage: &str,
     archive: &Archive,
     missing: &MissingArchive,
     output: &Output,
@@ -133,7 +119,7 @@ fn put(
     agent.run(request)
 }
 
-fn judge(filename: &str, storage: Storage, response: Response<Body>) -> Upload {
+fn judge(filename: &str, storage: &str, response: Response<Body>) -> Upload {
     let status = response.status().as_u16();
     let asked = http::retry_after(&response);
     let explanation = explanation(response);
@@ -145,15 +131,14 @@ fn judge(filename: &str, storage: Storage, response: Response<Body>) -> Upload {
         // cause.
         403 => {
             let failure = Failure::NotAllowed(format!(
-                "{reason}; if this persists, the key pair of {} is wrong, or may not write",
-                storage.name()
+                "{reason}; if this persists, the key pair of {storage} is wrong, or may not write"
             ));
             Upload::Failed(failure, Some(Duration::ZERO))
         }
-        404 => Upload::Refused(Failure::Unexpected(format!(
-            "{reason}; {} does not exist",
-            storage.name()
-        ))),
+        404 => {
+            let reason = format!("{reason}; {storage} does not exist");
+            Upload::Refused(Failure::Unexpected(reason))
+        }
         _ if http::is_transient_status(status) => {
             Upload::Failed(Failure::Unavailable(reason), asked)
         }

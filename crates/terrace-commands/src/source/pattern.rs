@@ -36,19 +36,7 @@ pub(crate) enum Field {
 /// The values of the fields.
 pub(crate) type Captures = BTreeMap<Field, String>;
 
-/// The error for a text that is not a pattern.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum PatternError {
-    /// A brace without its counterpart.
-    #[error("a brace is not closed, or not opened")]
-    Brace,
-    /// A field that no pattern has.
-    #[error("there is no field {{{0}}}: use {{name}}, {{system}}, {{path}} or {{version}}")]
-    Field(String),
-    /// Two fields without a character between them, or the same field twice.
-    #[error("the field {{{0}}} needs a separator before it, and stands only once in a pattern")]
-    Ambiguous(String),
-}
+const BRACE: &str = "a brace is not closed, or not opened";
 
 impl Field {
     const ALL: [(&'static str, Self); 4] = [
@@ -125,22 +113,26 @@ fn capture(pieces: &[Piece], text: &str, captures: &mut Captures) -> bool {
 }
 
 impl FromStr for Pattern {
-    type Err = PatternError;
+    type Err = String;
 
-    fn from_str(text: &str) -> Result<Self, PatternError> {
+    fn from_str(text: &str) -> Result<Self, String> {
         let mut pieces = Vec::new();
         let mut rest = text;
         while let Some((before, after)) = rest.split_once('{') {
-            let (name, after) = after.split_once('}').ok_or(PatternError::Brace)?;
+            let (name, after) = after.split_once('}').ok_or(BRACE)?;
             let known = Field::ALL.iter().find(|(known, _)| *known == name);
-            let (_, field) = known.ok_or_else(|| PatternError::Field(name.to_owned()))?;
+            let (_, field) = known.ok_or_else(|| {
+                format!("there is no field {{{name}}}: use {{name}}, {{system}}, {{path}} or {{version}}")
+            })?;
             let piece = Piece::Field(*field);
             let follows = before.is_empty() && !pieces.is_empty();
             if follows || pieces.contains(&piece) {
-                return Err(PatternError::Ambiguous(name.to_owned()));
+                return Err(format!(
+                    "the field {{{name}}} needs a separator before it, and stands only once in a pattern"
+                ));
             }
             if before.contains('}') {
-                return Err(PatternError::Brace);
+                return Err(BRACE.to_owned());
             }
             if !before.is_empty() {
                 pieces.push(Piece::Text(before.to_owned()));
@@ -149,7 +141,7 @@ impl FromStr for Pattern {
             rest = after;
         }
         if rest.contains('}') {
-            return Err(PatternError::Brace);
+            return Err(BRACE.to_owned());
         }
         if !rest.is_empty() {
             pieces.push(Piece::Text(rest.to_owned()));
@@ -232,7 +224,7 @@ mod tests {
             ("{name}{system}", "separator"),
             ("{name}-{name}", "only once"),
         ] {
-            let error = text.parse::<Pattern>().unwrap_err().to_string();
+            let error = text.parse::<Pattern>().unwrap_err();
             assert!(error.contains(part), "{error}");
         }
     }

@@ -27,21 +27,3 @@ fn one_line(message: &str) -> String {
         .filter(|line| !line.is_empty());
     lines.collect::<Vec<_>>().join("; ")
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_message_is_one_line_that_names_the_place() {
-        for (text, place) in [
-            ("x = 1\nö = 2 y", "line 2, column "),
-            ("[[provider]]\n  address = [\n", "line "),
-        ] {
-            let error = ::toml::from_str::<::toml::Table>(text).unwrap_err();
-            let message = toml(text, &error);
-            assert!(message.starts_with(place), "{message}");
-            assert!(!message.contains('\n'), "{message}");
-        }
-    }
-}

@@ -5,7 +5,7 @@ use std::io::{self, Read, Write};
 use sha2::Digest as _;
 use terrace_base::digest::Sha256;
 
-use crate::archive::BUFFER_BYTES;
+use crate::archive::each_chunk;
 
 /// The reason that a download failed.
 #[derive(Debug)]
@@ -26,20 +26,13 @@ pub(crate) fn download(
     mut take: impl FnMut(&[u8]),
 ) -> Result<(Sha256, u64), DownloadError> {
     let mut reader = reader.take(most.saturating_add(1));
-    let (mut hasher, mut buffer) = (sha2::Sha256::new(), vec![0; BUFFER_BYTES]);
-    let mut size = 0;
-    loop {
-        let chunk = match reader.read(&mut buffer) {
-            Ok(0) => break,
-            Ok(count) => buffer.get(..count).unwrap_or_default(),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(error) => return Err(DownloadError::Remote(error)),
-        };
+    let mut hasher = sha2::Sha256::new();
+    let size = each_chunk(&mut reader, DownloadError::Remote, |chunk| {
         file.write_all(chunk).map_err(DownloadError::Local)?;
         hasher.update(chunk);
         take(chunk);
-        size += u64::try_from(chunk.len()).unwrap_or_default();
-    }
+        Ok(())
+    })?;
     match size > most {
         true => Err(DownloadError::TooLong),
         false => Ok((Sha256::from_bytes(hasher.finalize().into()), size)),

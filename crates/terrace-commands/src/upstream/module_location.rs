@@ -47,26 +47,16 @@ pub(crate) struct ArchiveLocation {
     pub(crate) sha256: Option<Sha256>,
 }
 
-/// The reasons why the archive of a module cannot be downloaded.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum LocationError {
-    /// The response names no location.
-    #[error(
-        "the origin names no location of the module: neither a body with \"location\" nor a header X-Terraform-Get"
-    )]
-    Missing,
-    /// The module is neither in an archive that is stored nor in a repository of git.
-    #[error(
-        "the origin refers to {0:?}, which is neither an archive of zip or tar.gz, to be unpacked and with at most a checksum of \
-         SHA-256, nor a repository of git over https or ssh: publish the module from its files, with `terrace publish module DIR`"
-    )]
-    Unsupported(String),
-    /// The URL of the repository has a password, or its parameters are not those of a tag, a branch or a commit.
-    #[error(
-        "the origin refers to the repository {0:?} with a password, a key or an invalid ref: only a ref and git's own \
-         credentials are used"
-    )]
-    Repository(String),
+/// The message about a response that names no location.
+const MISSING: &str = "the origin names no location of the module: neither a body with \"location\" nor a header X-Terraform-Get";
+
+/// Returns the message about a module that is neither in an archive that is stored nor in a repository of git.
+fn unsupported(location: &str) -> String {
+    format!(
+        "the origin refers to {:?}, which is neither an archive of zip or tar.gz, to be unpacked and with at most a checksum of \
+         SHA-256, nor a repository of git over https or ssh: publish the module from its files, with `terrace publish module DIR`",
+        shown(location)
+    )
 }
 
 /// The body of a download response.
@@ -77,33 +67,32 @@ struct Body {
 
 impl ModuleLocation {
     /// Reads the location from the response to a download request: from the body, or else from the header.
-    pub(crate) fn read(fetched: &Fetched, header: Option<&str>) -> Result<Self, LocationError> {
+    pub(crate) fn read(fetched: &Fetched, header: Option<&str>) -> Result<Self, String> {
         let body: Option<Body> = serde_json::from_slice(&fetched.body).ok();
         let body = body.map(|body| body.location);
         let text = body.as_deref().or(header).map(str::trim);
         let text = text.filter(|text| !text.is_empty());
-        Self::parse(text.ok_or(LocationError::Missing)?, &fetched.final_url)
+        Self::parse(text.ok_or(MISSING)?, &fetched.final_url)
     }
 
     /// Returns the archive, as every registry of this kind has it.
-    pub(crate) fn into_archive(self) -> Result<ArchiveLocation, LocationError> {
+    pub(crate) fn into_archive(self) -> Result<ArchiveLocation, String> {
         match self {
             Self::Archive(location) => Ok(location),
-            Self::Repository(location) => Err(LocationError::Unsupported(location.url)),
+            Self::Repository(location) => Err(unsupported(&location.url)),
         }
     }
 
-    fn parse(text: &str, base: &str) -> Result<Self, LocationError> {
-        // A password that is cut off is no longer recognised.
-        let short = || -> String {
-            let shown = without_secrets(text);
-            shown.chars().take(limits::ORIGIN_TEXT_CHARS).collect()
-        };
+    fn parse(text: &str, base: &str) -> Result<Self, String> {
         if let Some(url) = repository_url(text) {
             let location = RepositoryLocation::parse(&url);
-            return location
-                .map(Self::Repository)
-                .ok_or_else(|| LocationError::Repository(short()));
+            return location.map(Self::Repository).ok_or_else(|| {
+                format!(
+                    "the origin refers to the repository {:?} with a password, a key or an invalid ref: only a ref and git's own \
+                     credentials are used",
+                    shown(text)
+                )
+            });
         }
         let is_relative = ["/", "./", "../"].iter().any(|it| text.starts_with(it));
         let url = match is_relative {
@@ -112,7 +101,7 @@ impl ModuleLocation {
         };
         let is_url = url.starts_with("https://") || url.starts_with("http://");
         if !is_url || url.contains(char::is_whitespace) || !url.is_ascii() {
-            return Err(LocationError::Unsupported(short()));
+            return Err(unsupported(text));
         }
         let (url, subdir) = split_subdir(&url);
         let (url, archive, checksum) = split_query(&url);
@@ -124,12 +113,12 @@ impl ModuleLocation {
             // `false` and `0` are no formats either: clients do not unpack such an archive.
             Some(named) => {
                 let format = ArchiveFormat::of_file_name(&format!(".{named}"));
-                Some(format.ok_or_else(|| LocationError::Unsupported(short()))?)
+                Some(format.ok_or_else(|| unsupported(text))?)
             }
         };
-        let sha256 = checksum.map(|text| {
-            let digest = text.strip_prefix("sha256:").and_then(|it| it.parse().ok());
-            digest.ok_or_else(|| LocationError::Unsupported(short()))
+        let sha256 = checksum.map(|sum| {
+            let digest = sum.strip_prefix("sha256:").and_then(|it| it.parse().ok());
+            digest.ok_or_else(|| unsupported(text))
         });
         Ok(Self::Archive(ArchiveLocation {
             fetch: Fetch {
@@ -247,8 +236,8 @@ fn split_query(url: &str) -> (String, Option<String>, Option<String>) {
     (url, archive, checksum)
 }
 
-/// Returns a location without its query and a password, for a message. It need not be a URL.
-fn without_secrets(location: &str) -> String {
+/// Returns the start of a location without its query and a password, for a message. It need not be a URL.
+fn shown(location: &str) -> String {
     let location = location.split('?').next().unwrap_or_default();
     let (start, rest) = match location.split_once("://") {
         Some((start, rest)) => (format!("{start}://"), rest),
@@ -257,7 +246,9 @@ fn without_secrets(location: &str) -> String {
     let end = rest.find('/').unwrap_or(rest.len());
     let (authority, path) = rest.split_at_checked(end).unwrap_or((rest, ""));
     let host = authority.rsplit('@').next().unwrap_or_default();
-    format!("{start}{host}{path}")
+    // A password that is cut off is no longer recognised.
+    let shown = format!("{start}{host}{path}");
+    shown.chars().take(limits::ORIGIN_TEXT_CHARS).collect()
 }
 
 #[cfg(test)]
@@ -266,7 +257,7 @@ mod tests {
 
     const BASE: &str = "https://old.example/v1/modules/acme/vpc/aws/1.0.0/download";
 
-    fn parse(text: &str) -> Result<(String, Option<ArchiveFormat>, Option<String>), LocationError> {
+    fn parse(text: &str) -> Result<(String, Option<ArchiveFormat>, Option<String>), String> {
         let ModuleLocation::Archive(location) = ModuleLocation::parse(text, BASE)? else {
             panic!("{text} is a repository")
         };
@@ -319,43 +310,29 @@ mod tests {
 
     #[test]
     fn repositories_are_located_as_clients_locate_them() {
-        for (text, url, reference, subdir) in [
+        let at = |url: &str, reference: Option<&str>, subdir: Option<&str>| RepositoryLocation {
+            url: url.to_owned(),
+            reference: reference.map(str::to_owned),
+            subdir: subdir.map(str::to_owned),
+        };
+        let (url, ssh) = ("https://git.example/vpc", "ssh://git@git.example/vpc.git");
+        let github = "https://github.com/acme/vpc.git";
+        for (text, location) in [
             (
-                "git::https://git.example/acme/vpc.git//modules/a?ref=v1.0.0%2Bb&depth=1",
-                "https://git.example/acme/vpc.git",
-                Some("v1.0.0+b"),
-                Some("modules/a"),
+                "git::https://git.example/vpc//modules/a?ref=v1.0.0%2Bb&depth=1",
+                at(url, Some("v1.0.0+b"), Some("modules/a")),
             ),
+            ("git::https://git.example/vpc?ref=HEAD", at(url, None, None)),
+            ("git::ssh://git@git.example/vpc.git", at(ssh, None, None)),
             (
-                "git::ssh://git@git.example/vpc.git",
-                "ssh://git@git.example/vpc.git",
-                None,
-                None,
-            ),
-            (
-                "git@git.example:acme/vpc.git//a?ref=main",
-                "ssh://git@git.example/acme/vpc.git",
-                Some("main"),
-                Some("a"),
+                "git@git.example:vpc.git//a?ref=main",
+                at(ssh, Some("main"), Some("a")),
             ),
             (
                 "github.com/acme/vpc//modules/a?ref=v1",
-                "https://github.com/acme/vpc.git",
-                Some("v1"),
-                Some("modules/a"),
-            ),
-            (
-                "git::https://git.example/vpc?ref=HEAD",
-                "https://git.example/vpc",
-                None,
-                None,
+                at(github, Some("v1"), Some("modules/a")),
             ),
         ] {
-            let location = RepositoryLocation {
-                url: url.to_owned(),
-                reference: reference.map(str::to_owned),
-                subdir: subdir.map(str::to_owned),
-            };
             let parsed = ModuleLocation::parse(text, BASE);
             assert_eq!(parsed, Ok(ModuleLocation::Repository(location)), "{text}");
         }
@@ -381,7 +358,7 @@ mod tests {
             "https://s.example/a.zip?archive=false",
             "https://s.example/a.zip?checksum=md5:aa",
         ] {
-            let error = ModuleLocation::parse(text, BASE).unwrap_err().to_string();
+            let error = ModuleLocation::parse(text, BASE).unwrap_err();
             assert!(error.contains("the origin refers to"), "{text}: {error}");
             assert!(
                 !error.contains("pa5s") && !error.contains("?ref"),
@@ -410,7 +387,7 @@ mod tests {
         assert_eq!(read(body, Some("/b.zip")).unwrap(), a);
         for other in ["", "<a href=\"/x.zip\">x</a>", "{}"] {
             assert_eq!(read(other, Some("/b.zip")).unwrap(), b);
-            assert_eq!(read(other, None), Err(LocationError::Missing));
+            assert_eq!(read(other, None), Err(MISSING.to_owned()));
         }
     }
 }

@@ -10,7 +10,7 @@ use terrace_core::upstream::origin::{
 
 use super::Upstream;
 use super::module_list::module_versions;
-use super::module_location::{LOCATION_HEADER, ModuleLocation};
+use super::module_location::ModuleLocation;
 use crate::error::Failure;
 use crate::output::Output;
 
@@ -77,20 +77,14 @@ impl ModuleRegistry {
         let fetch = self
             .service
             .fetch(&path, ORIGIN_PACKAGE_BYTES, "module download");
-        let (fetched, header) =
-            upstream.fetch_with_header(&fetch, &self.hostname, LOCATION_HEADER)?;
+        let (fetched, header) = upstream.fetch_with_location(&fetch, &self.hostname)?;
         self.check_status(&fetched, "module download")?;
-        ModuleLocation::read(&fetched, header.as_deref())
-            .map_err(|error| Failure::refused(error.to_string()))
+        ModuleLocation::read(&fetched, header.as_deref()).map_err(Failure::refused)
     }
 
     /// Turns an unsuccessful status into a failure.
     fn check_status(&self, fetched: &Fetched, what: &str) -> Result<(), Failure> {
-        let Self {
-            shown,
-            token_options,
-            ..
-        } = self;
+        let (shown, token_options) = (&self.shown, self.token_options);
         match fetched.status {
             200 | 204 => Ok(()),
             404 => Err(Failure::refused(format!(
@@ -111,13 +105,8 @@ impl ModuleRegistry {
 
 /// Returns the path of a module in its registry.
 pub(crate) fn path(address: &ModuleAddress) -> String {
-    let ModuleAddress {
-        namespace,
-        name,
-        system,
-        ..
-    } = address;
-    format!("{namespace}/{name}/{system}")
+    let (namespace, name) = (&address.namespace, &address.name);
+    format!("{namespace}/{name}/{}", address.system)
 }
 
 /// Returns the first line that a registry gives as the reason of a refusal, for the middle of a sentence. A page is none.

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{
     ACCEPT, PUBLISHED, RELEASE, answers_archives, answers_export, answers_facts, answers_newest,
@@ -50,19 +50,6 @@ fn an_emptied_registry_is_not_copied() {
 }
 
 #[test]
-fn an_export_that_cannot_read_the_registry_leaves_no_directory() {
-    let registry = Registry::start();
-    let (around, copy) = place();
-    // A directory of the operator stays.
-    for (directory, is_left) in [(copy.join("deep"), false), (around.path().to_owned(), true)] {
-        registry.refuse("GET", "/admin/v1/", 403, &["this requires the scope admin"]);
-        export(&registry, &directory, &[]).expect(5);
-        assert_eq!(directory.exists(), is_left);
-        assert!(!copy.exists());
-    }
-}
-
-#[test]
 fn an_export_never_replaces_an_audit_log_by_another_one() {
     let old = [PUBLISHED[0], PUBLISHED[0], PUBLISHED[4]];
     let changed = [PUBLISHED[0], PUBLISHED[4]];
@@ -77,11 +64,8 @@ fn an_export_never_replaces_an_audit_log_by_another_one() {
             registry.forget_faults();
             answers_export(&registry, new, &keys());
             let errors = export(&registry, &copy, accepted).expect(3).errors();
-            assert_has!(
-                errors,
-                "of the audit log, from audit/",
-                "export to another directory"
-            );
+            let another = "export to another directory";
+            assert_has!(errors, "of the audit log, from audit/", another);
             assert_eq!(fs::read(&entry).unwrap(), second);
         }
         registry.forget_faults();
@@ -106,13 +90,8 @@ fn a_copy_that_cannot_be_compared_is_not_replaced() {
     // An export that never finished has nothing to compare with.
     fs::remove_file(&sums).unwrap();
     let summary = copy.join("export.json");
-    let mut unfinished: Value = serde_json::from_slice(&fs::read(&summary).unwrap()).unwrap();
-    unfinished
-        .as_object_mut()
-        .unwrap()
-        .remove("sha256sums")
-        .unwrap();
-    fs::write(&summary, unfinished.to_string()).unwrap();
+    let unfinished = fs::read_to_string(&summary).unwrap();
+    fs::write(&summary, unfinished.replace("sha256sums", "other")).unwrap();
     answers_export(&registry, &PUBLISHED[..1], &keys());
     export(&registry, &copy, &[]).expect(0);
     assert_eq!(fs::read(&sums).unwrap(), whole);

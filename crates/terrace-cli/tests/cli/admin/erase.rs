@@ -4,27 +4,18 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::{Value, json};
-use terrace_base::digest::Sha256;
+use terrace_core::storage::copy::path_of_fact;
 
-use super::{answers, answers_archives, answers_export, answers_list, answers_verify, place};
+use super::{
+    answers, answers_archives, answers_export, answers_list, answers_verify, archive, digest_of,
+    documentation, fact, layer, link, manifest, manifest_of, mark, place, release,
+};
+use crate::import::write_copy;
 use crate::support::registry::Registry;
 use crate::support::{Ended, assert_has, assert_lacks, run, run_for_people, words};
 
 const ERASED: &str = "acme/vpc/aws@1.0.0";
 const ERASE: [&str; 5] = ["admin", "erase", ERASED, "--reason", "a leaked key"];
-
-fn archive(digit: &str) -> String {
-    format!("archives/{}.zip", digit.repeat(64))
-}
-
-/// Returns a version of a module with this archive.
-fn release(version: &str, digit: &str) -> Value {
-    let digest = digit.repeat(64);
-    let document = format!(
-        r#"{{"kind":"module","schema":1,"address":"acme/vpc/aws","version":"{version}","published_at":1,"archive":{{"format":"zip","sha256":"{digest}","size":7}}}}"#
-    );
-    json!({ "key": format!("releases/modules/acme/vpc/aws/{version}"), "document": document })
-}
 
 /// Returns the tombstone of the first version.
 fn tombstone(digit: &str) -> Value {
@@ -32,26 +23,25 @@ fn tombstone(digit: &str) -> Value {
         r#"{{"kind":"erased","schema":1,"package":"modules/acme/vpc/aws","version":"1.0.0","published_at":1,"erased_at":2,"reason":"a leaked key","archives":["{}"],"contents":[]}}"#,
         archive(digit)
     );
-    json!({ "key": "releases/modules/acme/vpc/aws/1.0.0", "document": document })
-}
-
-/// Returns the tombstone of an archive.
-fn mark(digit: &str) -> Value {
-    let document = r#"{"state":"erased","since":2,"reason":"a leaked key"}"#;
-    json!({ "key": archive(digit).replace("archives/", "garbage/"), "document": document })
+    fact(super::RELEASE.to_owned(), &document)
 }
 
 /// What a registry holds when the command looks at it.
 #[derive(Clone, Copy, Default)]
 struct Held<'a> {
-    releases: &'a [Value],
+    facts: &'a [Value],
     documented: &'a [Value],
-    marks: &'a [Value],
-    links: &'a [Value],
-    manifests: &'a [Value],
-    tags: &'a [Value],
     /// The archives that are stored, by their digits.
     stored: &'a [&'a str],
+}
+
+/// A registry with these documents and archives.
+fn held<'a>(facts: &'a [Value], stored: &'a [&'a str]) -> Held<'a> {
+    Held {
+        facts,
+        stored,
+        ..Held::default()
+    }
 }
 
 impl Held<'_> {
@@ -59,14 +49,16 @@ impl Held<'_> {
     fn answers(&self, registry: &Registry) {
         let documented = json!({ "documented": self.documented });
         answers(registry, "/admin/v1/documentation", &documented);
-        for (prefix, facts) in [
-            ("releases", self.releases),
-            ("garbage", self.marks),
-            ("oci%2Flinks", self.links),
-            ("oci%2Fmanifests", self.manifests),
-            ("oci%2Ftags", self.tags),
+        for prefix in [
+            "releases",
+            "garbage",
+            "oci/links",
+            "oci/manifests",
+            "oci/tags",
         ] {
-            answers_list(registry, prefix, facts);
+            let is_below = |it: &&Value| it["key"].as_str().unwrap().starts_with(prefix);
+            let found = Vec::from_iter(self.facts.iter().filter(is_below).cloned());
+            answers_list(registry, &prefix.replace('/', "%2F"), &found);
         }
         let stored = |digit: &&str| json!({ "key": archive(digit), "size": 7, "stored_at": 1 });
         let stored: Vec<Value> = self.stored.iter().map(stored).collect();
@@ -109,12 +101,12 @@ fn report(held: Held<'_>, arguments: &[&str]) -> Value {
 
 #[test]
 fn an_erasure_is_only_shown_without_yes() {
-    let held = Held {
-        releases: &[release("1.0.0", "1"), release("1.1.0", "2")],
-        links: &[link("team/app", &layer("1"))],
-        manifests: &[manifest_of("team/app", &manifest("1"))],
-        ..Held::default()
-    };
+    let facts = [
+        release("1.0.0", "1"),
+        release("1.1.0", "2"),
+        link("team/app", &layer("1")),
+        manifest_of("team/app", &manifest("1")),
+    ];
     let stays = format!("{} stays, because team/app@sha256:", archive("1"));
     let everywhere = format!("{} would be erased in team/app", layer("1"));
     let archives = format!("{} would be erased", archive("1"));
@@ -122,7 +114,7 @@ fn an_erasure_is_only_shown_without_yes() {
         (&[][..], [stays.as_str(), "--everywhere"]),
         (&["--everywhere"], [&everywhere, &archives]),
     ] {
-        let registry = holding(held);
+        let registry = holding(held(&facts, &[]));
         let shown = run_for_people(&registry, &[&ERASE[..], options].concat()).expect(0);
         assert_has!(shown.stdout, "acme/vpc/aws@1.0.0 would be erased", "--yes");
         assert_has!(shown.stdout, expected[0], expected[1]);
@@ -142,7 +134,7 @@ fn an_erased_version_keeps_the_archives_and_the_documentation_of_others() {
     // Two versions have the same archive, and a third one the same documentation.
     let documented = |version: &str| json!({ "key": format!("docs/modules/acme/vpc/aws/{version}"), "archive": docs() });
     let held = Held {
-        releases: &[("1.0.0", "1"), ("1.1.0", "1"), ("2.0.0", "2")].map(|(v, d)| release(v, d)),
+        facts: &[("1.0.0", "1"), ("1.1.0", "1"), ("2.0.0", "2")].map(|(v, d)| release(v, d)),
         documented: &["1.0.0", "1.1.0", "2.0.0"].map(documented),
         ..Held::default()
     };
@@ -162,12 +154,8 @@ fn an_erased_version_keeps_the_archives_and_the_documentation_of_others() {
 
 #[test]
 fn an_interrupted_erasure_of_a_package_is_continued() {
-    let held = Held {
-        releases: &[tombstone("1"), release("1.1.0", "2")],
-        marks: &[mark("1")],
-        ..Held::default()
-    };
-    let (ended, count) = erase(held, &["acme/vpc/aws", "--yes"]);
+    let facts = [tombstone("1"), release("1.1.0", "2"), mark("1", "zip")];
+    let (ended, count) = erase(held(&facts, &[]), &["acme/vpc/aws", "--yes"]);
     let report = ended.expect(0).json();
     assert_eq!(report["releases"], json!([ERASED, "acme/vpc/aws@1.1.0"]));
     assert_eq!(report["erased"], json!([archive("1"), archive("2")]));
@@ -177,24 +165,17 @@ fn an_interrupted_erasure_of_a_package_is_continued() {
     assert_eq!(count, 2);
 }
 
-/// Returns the tombstone of pushed content.
-fn mark_of(digest: &str) -> Value {
-    let key = format!("garbage/{}.blob", digest.trim_start_matches("sha256:"));
-    json!({ "key": key, "document": mark("1")["document"] })
-}
-
 #[test]
 fn a_manifest_that_another_repository_has_is_not_erased_in_part() {
     let (text, own) = (manifest("1"), manifest("2"));
-    let held = Held {
-        links: &["1", "2"].map(|digit| link("team/app", &layer(digit))),
-        manifests: &[
-            manifest_of("team/app", &text),
-            manifest_of("team/other", &text),
-            manifest_of("team/app", &own),
-        ],
-        ..Held::default()
-    };
+    let facts = [
+        link("team/app", &layer("1")),
+        link("team/app", &layer("2")),
+        manifest_of("team/app", &text),
+        manifest_of("team/other", &text),
+        manifest_of("team/app", &own),
+    ];
+    let held = held(&facts, &[]);
     let [shared, own] = [&text, &own].map(|text| format!("team/app@{}", digest_of(text)));
     for more in [&[][..], &["--manifest", &own]] {
         let arguments = [&["--manifest", &*shared], more].concat();
@@ -212,12 +193,9 @@ fn a_manifest_that_another_repository_has_is_not_erased_in_part() {
 fn an_archive_is_erased_by_its_digest() {
     let digest = "1".repeat(64);
     for (digit, code, expected) in [("1", 3, 0), ("2", 0, 1)] {
-        let held = Held {
-            releases: &[release("1.0.0", digit)],
-            stored: &["1"],
-            ..Held::default()
-        };
-        let (ended, count) = erase(held, &["--archive", &digest, "--yes"]);
+        let facts = [release("1.0.0", digit)];
+        let line = ["--archive", &*digest, "--yes"];
+        let (ended, count) = erase(held(&facts, &["1"]), &line);
         ended.expect(code);
         assert_eq!(count, expected);
     }
@@ -226,82 +204,47 @@ fn an_archive_is_erased_by_its_digest() {
 #[test]
 fn a_manifest_that_cannot_be_read_only_keeps_what_its_repository_has() {
     let damaged = json!({ "key": manifest_of("team/app", "x")["key"], "document": "{}" });
-    let held = Held {
-        releases: &[release("1.0.0", "1")],
-        links: &[link("team/app", &layer("2"))],
-        manifests: &[damaged],
-        ..Held::default()
+    let facts = |digit: &str| {
+        let link = link("team/app", &layer(digit));
+        [release("1.0.0", "1"), link, damaged.clone()]
     };
-    let (ended, count) = erase(held, &[ERASED, "--yes"]);
+    let other = facts("2");
+    let (ended, count) = erase(held(&other, &[]), &[ERASED, "--yes"]);
     assert_eq!(ended.expect(0).json()["erased"], json!([archive("1")]));
     assert_eq!(count, 1);
-    let links = &[link("team/app", &layer("1"))];
-    let kept = report(Held { links, ..held }, &[ERASED, "--yes"]);
+    let kept = report(held(&facts("1"), &[]), &[ERASED, "--yes"]);
     let users = json!(["the repository team/app"]);
     assert_eq!(kept["kept"][archive("1")], users);
-    let (ended, _) = erase(held, &["--blob", &layer("2"), "--yes"]);
+    let (ended, _) = erase(held(&other, &[]), &["--blob", &layer("2"), "--yes"]);
     ended.fails(3, "oci/manifests/team/app");
-}
-
-fn digest_of(text: &str) -> String {
-    format!("sha256:{}", Sha256::of(text.as_bytes()))
-}
-
-fn layer(digit: &str) -> String {
-    format!("sha256:{}", digit.repeat(64))
-}
-
-/// Returns the text of a manifest with this layer and the empty configuration.
-fn manifest(digit: &str) -> String {
-    let empty = digest_of("{}");
-    let layer = layer(digit);
-    json!({
-        "schemaVersion": 2,
-        "mediaType": "application/vnd.oci.image.manifest.v1+json",
-        "config": { "mediaType": "application/vnd.oci.empty.v1+json", "digest": empty, "size": 2 },
-        "layers": [{ "mediaType": "a/b", "digest": layer, "size": 7 }],
-    })
-    .to_string()
-}
-
-fn link(repository: &str, digest: &str) -> Value {
-    json!({ "key": format!("oci/links/{repository}:{digest}"), "document": r#"{"size":7}"# })
-}
-
-fn manifest_of(repository: &str, text: &str) -> Value {
-    let digest = digest_of(text);
-    json!({ "key": format!("oci/manifests/{repository}:{digest}"), "document": text })
 }
 
 fn tag(repository: &str, name: &str, text: &str) -> Value {
     let document = json!({ "digest": digest_of(text), "media_type": "a/b" });
-    json!({ "key": format!("oci/tags/{repository}:{name}"), "document": document.to_string() })
+    let key = format!("oci/tags/{repository}:{name}");
+    fact(key, &document.to_string())
 }
 
 #[test]
 fn a_manifest_is_erased_with_its_blobs_and_listed_again() {
     let text = manifest("1");
     let empty = digest_of("{}");
-    let held = Held {
-        links: &[link("team/app", &layer("1")), link("team/app", &empty)],
-        manifests: &[manifest_of("team/app", &text)],
-        tags: &[tag("team/app", "1.0.0", &text)],
-        stored: &["1"],
-        ..Held::default()
-    };
+    let facts = [
+        link("team/app", &layer("1")),
+        link("team/app", &empty),
+        manifest_of("team/app", &text),
+        tag("team/app", "1.0.0", &text),
+    ];
     let by_digest = format!("team/app@{}", digest_of(&text));
     for name in ["team/app:1.0.0", &by_digest] {
-        let report = report(held, &["--manifest", name]);
+        let report = report(held(&facts, &["1"]), &["--manifest", name]);
         // The configuration is shared by all manifests.
         let contents = json!({ layer("1"): ["team/app"], digest_of(&text): ["team/app"] });
         assert_eq!(report["contents"], contents);
         // An archive that nothing refers to has the same digest.
         assert_eq!(report["erased"], json!([archive("1")]));
     }
-    let registry = holding(Held {
-        stored: &[],
-        ..held
-    });
+    let registry = holding(held(&facts, &[]));
     // Another client has pushed the layer in the meantime.
     for links in [
         [link("team/other", &layer("1"))],
@@ -320,15 +263,15 @@ fn a_manifest_is_erased_with_its_blobs_and_listed_again() {
 fn pushed_content_in_use_elsewhere_stays() {
     let text = manifest("1");
     let other = text.replace("a/b", "a/c");
-    let held = Held {
-        releases: &[release("1.0.0", "1")],
-        links: &["team/app", "team/other"].map(|name| link(name, &layer("1"))),
-        manifests: &[
-            manifest_of("team/app", &text),
-            manifest_of("team/other", &other),
-        ],
-        ..Held::default()
-    };
+    let facts = [
+        link("team/app", &layer("1")),
+        link("team/other", &layer("1")),
+        manifest_of("team/app", &text),
+        manifest_of("team/other", &other),
+        release("1.0.0", "1"),
+    ];
+    // A repository that has the layer without a manifest does not use it.
+    let (emptied, held) = (held(&facts[..3], &[]), held(&facts, &[]));
     let (by_digest, blob) = (format!("team/app@{}", digest_of(&text)), layer("1"));
     let of_manifest = report(held, &["--manifest", &by_digest]);
     let contents = json!({ digest_of(&text): ["team/app"] });
@@ -346,12 +289,6 @@ fn pushed_content_in_use_elsewhere_stays() {
     let homes = json!(["team/app", "team/other"]);
     assert_eq!(all["contents"][layer("1")], homes);
     assert_eq!(all["broken"][layer("1")].as_array().unwrap().len(), 3);
-    // A repository that has the layer without a manifest does not use it.
-    let emptied = Held {
-        releases: &[],
-        manifests: &held.manifests[..1],
-        ..held
-    };
     let of_manifest = report(emptied, &["--manifest", &by_digest]);
     assert_eq!(of_manifest["contents"][layer("1")], homes);
     assert_eq!(of_manifest["kept"], json!({}));
@@ -361,16 +298,18 @@ fn pushed_content_in_use_elsewhere_stays() {
 fn an_export_removes_documents_of_erased_content_from_an_older_copy() {
     let registry = Registry::start();
     let (_around, copy) = place();
-    assert_eq!(export(&registry, &copy, &[PUBLISH][..0], &[]), None);
     let text = manifest("1");
     let blob = format!("oci/blobs/sha256/{}", "1".repeat(64));
     let facts = [
         link("team/app", &layer("1")),
         manifest_of("team/app", &text),
     ];
-    write_older(&copy, &facts, &blob);
+    write_older(&registry, &copy, &facts, &blob);
     let digests = [layer("1"), digest_of(&text)];
-    let marks = digests.each_ref().map(|digest| mark_of(digest));
+    let of_manifest = digests[1].replace("sha256:", "garbage/") + ".blob";
+    let of_layer = mark("1", "blob");
+    let of_manifest = json!({ "key": of_manifest, "document": of_layer["document"] });
+    let marks = [of_layer, of_manifest];
     let erased = digests.map(|digest| format!("oci/blobs/{}", digest.replace(':', "/")));
     let log = format!("POST /admin/v1/erasures erases {}", erased.join(", "));
     let left = || {
@@ -382,7 +321,7 @@ fn an_export_removes_documents_of_erased_content_from_an_older_copy() {
     assert_eq!(export(&registry, &copy, &unnamed, &marks), None);
     assert_eq!((left(), copy.join(&blob).exists()), ([1, 1], true));
     fs::remove_dir_all(copy.join("facts/audit")).unwrap();
-    write_older(&copy, &facts, &blob);
+    write_older(&registry, &copy, &facts, &blob);
     assert_eq!(export(&registry, &copy, &[(&log, 200)], &marks), None);
     assert_eq!((left(), copy.join(&blob).exists()), ([0, 0], false));
 }
@@ -393,7 +332,7 @@ fn an_export_continues_while_a_release_refers_to_an_erased_archive() {
     let (_around, copy) = place();
     let log = format!("POST /admin/v1/erasures erases {}", archive("1"));
     let changes = [PUBLISH, (&*log, 200)];
-    let facts = [release("1.0.0", "1"), mark("1")];
+    let facts = [release("1.0.0", "1"), mark("1", "zip")];
     answers_export(&registry, &changes, &facts);
     let ran = super::export(&registry, &copy, &[]).expect(0);
     assert_has!(
@@ -406,7 +345,7 @@ fn an_export_continues_while_a_release_refers_to_an_erased_archive() {
     answers_verify(&registry, &changes, &facts);
     run(&registry, &verify).expect(0);
     let imported = Registry::start();
-    answers_verify(&imported, &[], &[mark("1")]);
+    answers_verify(&imported, &[], &[mark("1", "zip")]);
     let warnings = run(&imported, &verify).expect(0).warnings();
     let stays_out = format!("but not in the registry, where {} was erased", archive("1"));
     assert_has!(warnings, stays_out);
@@ -418,25 +357,12 @@ fn an_export_continues_while_a_release_refers_to_an_erased_archive() {
 
 #[test]
 fn an_erasure_is_repeated_because_an_upload_may_have_stored_the_archive_again() {
-    let held = Held {
-        releases: &[tombstone("1")],
-        marks: &[mark("1")],
-        stored: &["1"],
-        ..Held::default()
-    };
+    let facts = [tombstone("1"), mark("1", "zip")];
+    let held = held(&facts, &["1"]);
     let preview = run_for_people(&holding(held), &ERASE).expect(0).stdout;
     assert_has!(preview, "was already erased at", "--yes");
     assert_lacks!(preview, "would be erased");
     assert_eq!(erase(held, &[ERASED, "--yes"]).1, 1);
-}
-
-/// Returns the document about the documentation of a version.
-fn documentation_of(version: &str, digit: &str) -> Value {
-    let digest = digit.repeat(64);
-    let document = format!(
-        r#"{{"schema":1,"sequence":1,"sha256":"{digest}","size":100,"head_length":40,"history":[]}}"#
-    );
-    json!({ "key": format!("docs/modules/acme/vpc/aws/{version}"), "document": document })
 }
 
 #[test]
@@ -448,11 +374,7 @@ fn nothing_is_erased_that_is_unknown_or_not_understood() {
         (&[release("1.0.0", "1"), newer], &[ERASED, "--yes"], "2.0.0"),
         (&[], &["--blob", &absent], "there is no blob sha256:"),
     ] {
-        let held = Held {
-            releases,
-            ..Held::default()
-        };
-        let (ended, count) = erase(held, arguments);
+        let (ended, count) = erase(held(releases, &[]), arguments);
         ended.fails(3, message);
         assert_eq!(count, 0);
     }
@@ -490,15 +412,12 @@ fn export(
 fn an_export_removes_from_an_older_copy_only_what_the_audit_log_says_was_erased() {
     let registry = Registry::start();
     let (_around, copy) = place();
-    let digest = "1".repeat(64);
-    let older = [release("1.0.0", "1"), documentation_of("1.0.0", "1")];
-    assert_eq!(export(&registry, &copy, &[], &[]), None);
-    let facts_of = |key: String| copy.join(format!("facts/{key}.json"));
-    let release_path = facts_of("releases/modules/acme/vpc/aws/1.0.0".to_owned());
-    write_older(&copy, &older, &archive("1"));
+    let older = [release("1.0.0", "1"), documentation("1")];
+    let release_path = copy.join(path_of_fact(super::RELEASE));
+    write_older(&registry, &copy, &older, &archive("1"));
     let log = |erased: &str| format!("POST /admin/v1/erasures{erased}");
     let (unrecorded, failed) = (log(""), log(&format!(" erases {ERASED}, {}", archive("1"))));
-    let facts = [tombstone("1"), mark("1")];
+    let facts = [tombstone("1"), mark("1", "zip")];
     for entry in [(unrecorded.as_str(), 200), (failed.as_str(), 409)] {
         let refused = export(&registry, &copy, &[entry], &facts);
         let refused = refused.expect("an erasure that is not recorded is a loss");
@@ -511,50 +430,32 @@ fn an_export_removes_from_an_older_copy_only_what_the_audit_log_says_was_erased(
     assert_eq!(export(&registry, &copy, &[(&failed, 200)], &facts), None);
     assert_has!(fs::read_to_string(&release_path).unwrap(), "a leaked key");
     assert!(!copy.join(archive("1")).exists());
-    assert!(!facts_of("docs/modules/acme/vpc/aws/1.0.0".to_owned()).exists());
-    assert!(facts_of(format!("garbage/{digest}.zip")).is_file());
+    let path = |fact: &Value| copy.join(path_of_fact(fact["key"].as_str().unwrap()));
+    assert!(!path(&older[1]).exists());
+    assert!(path(&facts[1]).is_file());
     // From now on the tombstones must stay.
     let refused = export(&registry, &copy, &[(&failed, 200)], &facts[..1]).unwrap();
     assert_has!(refused, "garbage/");
 }
 
 /// Writes a complete copy of the registry with these documents and an archive.
-fn write_older(copy: &Path, facts: &[Value], archive: &str) {
-    let mut files: Vec<(String, String)> = facts
+fn write_older(registry: &Registry, copy: &Path, facts: &[Value], archive: &str) {
+    let text = |fact: &'_ Value, name: &str| fact[name].as_str().unwrap().to_owned();
+    let texts = facts
         .iter()
-        .map(|fact| {
-            let [key, document] = ["key", "document"].map(|name| fact[name].as_str().unwrap());
-            let path = key.replace(':', "%3A");
-            (format!("facts/{path}.json"), document.to_owned())
-        })
-        .collect();
-    files.push((archive.to_owned(), "an archive".to_owned()));
-    files.sort();
-    let mut sums = String::new();
-    for (path, text) in &files {
-        let place = copy.join(path);
-        fs::create_dir_all(place.parent().unwrap()).unwrap();
-        fs::write(place, text).unwrap();
-        let digest = Sha256::of(text.as_bytes());
-        sums.push_str(&format!("{digest}  {path}\n"));
-    }
-    let summary = copy.join("export.json");
-    let mut text: Value = serde_json::from_slice(&fs::read(&summary).unwrap()).unwrap();
-    text["documents"] = facts.len().into();
-    text["archives"] = 1.into();
-    let digest = Sha256::of(sums.as_bytes());
-    text["sha256sums"] = digest.to_string().into();
-    fs::write(copy.join("SHA256SUMS"), sums).unwrap();
-    fs::write(summary, text.to_string()).unwrap();
+        .map(|it| (text(it, "key"), text(it, "document")));
+    let texts: Vec<(String, String)> = texts.collect();
+    let facts: Vec<(&str, &str)> = texts.iter().map(|(key, it)| (&**key, &**it)).collect();
+    write_copy(copy, registry.url(), &facts, &[archive.to_owned()]);
 }
 
 #[test]
 fn an_erased_archive_fails_verification_if_it_exists_and_is_reported_if_it_is_used() {
     let registry = Registry::start();
     let verify = ["admin", "verify", "--quick"];
-    answers_verify(&registry, &[], &[tombstone("1"), mark("1")]);
+    answers_verify(&registry, &[], &[tombstone("1"), mark("1", "zip")]);
     run(&registry, &verify).expect(0);
-    answers_verify(&registry, &[], &[release("1.1.0", "1"), mark("1")]);
+    answers_verify(&registry, &[], &[release("1.1.0", "1"), mark("1", "zip")]);
     let warnings = run(&registry, &verify).expect(0).warnings();
     assert_has!(
         warnings,
@@ -563,7 +464,7 @@ fn an_erased_archive_fails_verification_if_it_exists_and_is_reported_if_it_is_us
     registry.forget_faults();
     answers_archives(&registry, &json!([]));
     super::answers_log(&registry, &[]);
-    super::answers_facts(&registry, &[], &[tombstone("1"), mark("1")]);
+    super::answers_facts(&registry, &[], &[tombstone("1"), mark("1", "zip")]);
     let stored = json!([{ "key": archive("1"), "size": 7, "stored_at": 1 }]);
     answers_archives(&registry, &stored);
     run(&registry, &verify).fails(3, "is stored again");
@@ -572,12 +473,8 @@ fn an_erased_archive_fails_verification_if_it_exists_and_is_reported_if_it_is_us
 #[test]
 fn a_garbage_collection_removes_an_erased_archive_that_is_stored_again() {
     // A release that refers to it does not keep it.
-    let registry = holding(Held {
-        releases: &[release("1.0.0", "1")],
-        marks: &[mark("1"), mark("2")],
-        stored: &["1"],
-        ..Held::default()
-    });
+    let facts = [release("1.0.0", "1"), mark("1", "zip"), mark("2", "zip")];
+    let registry = holding(held(&facts, &["1"]));
     super::answers_log(&registry, &[]);
     let report = run(&registry, &["admin", "gc"]).expect(0).json();
     assert_eq!(report["remove"], json!([archive("1")]));

@@ -1,11 +1,10 @@
 //! `terrace admin gc`. The registry is empty but for what a test answers.
 
 use serde_json::{Value, json};
-use terrace_base::digest::Sha256;
 
 use super::{
     ACCEPT, PUBLISHED, RELEASE, answers, answers_archives, answers_list, answers_log,
-    answers_newest, old_archives,
+    answers_newest, fact, layer, link, manifest, manifest_of, old_archives,
 };
 use crate::support::registry::Registry;
 use crate::support::{assert_has, assert_lacks, run};
@@ -21,23 +20,16 @@ fn nothing_is_removed_while_a_document_is_not_understood() {
     let unknown = json!({ "facts": [], "unknown": ["releases/things/acme/widget/1.0.0"] });
     let undocumented = json!({ "documented": [], "unknown": [documentation] });
     let blob = format!("oci/blobs/sha256/{}", "1".repeat(64));
-    let blob = json!([{ "key": blob, "size": 1, "stored_at": 1 }]);
-    for (archives, path, found, message) in [
-        (old_archives(), "prefix=releases", unknown, "releases/"),
-        (
-            old_archives(),
-            "prefix=releases",
-            unreadable(RELEASE),
-            RELEASE,
-        ),
-        (
-            old_archives(),
-            "/admin/v1/documentation",
-            undocumented,
-            documentation,
-        ),
+    let mut archives = old_archives();
+    let blob = json!({ "key": blob, "size": 1, "stored_at": 1 });
+    archives.as_array_mut().unwrap().push(blob);
+    let (releases, documented) = ("prefix=releases", "/admin/v1/documentation");
+    for (path, found, message) in [
+        (releases, unknown, "releases/"),
+        (releases, unreadable(RELEASE), RELEASE),
+        (documented, undocumented, documentation),
         // A manifest may refer to any blob.
-        (blob, "oci%2Fmanifests", unreadable(&manifest), &manifest),
+        ("oci%2Fmanifests", unreadable(&manifest), &manifest),
     ] {
         let registry = Registry::start();
         answers_archives(&registry, &archives);
@@ -103,24 +95,12 @@ fn a_blob_that_no_repository_has_is_marked_and_removed_an_hour_later() {
     let blob = |digit: &str| format!("oci/blobs/sha256/{}", digit.repeat(64));
     let stored = ["1", "2", "3", "4"]
         .map(|digit| json!({ "key": blob(digit), "size": 1, "stored_at": 1_700_000_000 }));
-    let layer = format!("sha256:{}", "2".repeat(64));
-    let manifest = json!({
-        "schemaVersion": 2,
-        "mediaType": "application/vnd.oci.image.manifest.v1+json",
-        "config": { "mediaType": "a/b", "digest": layer, "size": 1 },
-        "layers": [],
-    });
-    let manifest = manifest.to_string();
-    let key = format!(
-        "oci/manifests/team/app:sha256:{}",
-        Sha256::of(manifest.as_bytes())
-    );
-    let manifests = [json!({ "key": key, "document": manifest })];
-    let link = format!("oci/links/team/app:sha256:{}", "1".repeat(64));
-    let links = [json!({ "key": link, "document": r#"{"size":1}"# })];
+    let manifests = [manifest_of("team/app", &manifest("2"))];
+    let links = [link("team/app", &layer("1"))];
     let mark = |digit: &str, since: u64| {
         let document = json!({ "state": "marked", "since": since });
-        json!({ "key": format!("garbage/{}.blob", digit.repeat(64)), "document": document.to_string() })
+        let key = format!("garbage/{}.blob", digit.repeat(64));
+        fact(key, &document.to_string())
     };
     let registry = Registry::start();
     let cases: [(&[Value], &[&str], &[&str]); 3] = [

@@ -50,9 +50,8 @@ fn an_archive_that_the_registry_has_and_its_url_does_not_is_a_failure_and_one_th
     let absent = || Fault::Answer(Response::new(404, ""));
     for _ in 0..2 {
         compares(&registry, &with_missing(&registry));
+        registry.fail("GET", "/main/", absent());
     }
-    registry.fail("GET", "/main/", absent());
-    registry.fail("GET", "/main/", absent());
     let once = [&REPLICATE[..], &["--retries", "1"]].concat();
     let errors = run(&registry, &once).fails(3, &key());
     assert_has!(errors, "another bucket");
@@ -68,12 +67,8 @@ fn an_archive_that_the_registry_has_and_its_url_does_not_is_a_failure_and_one_th
 fn a_change_to_a_bucket_without_copies_is_refused_without_force() {
     let registry = Registry::start();
     let path = "/admin/v1/failover";
-    registry.refuse(
-        "PUT",
-        path,
-        409,
-        &["the second bucket cannot serve downloads: (--force)"],
-    );
+    let reason = "the second bucket cannot serve downloads: (--force)";
+    registry.refuse("PUT", path, 409, &[reason]);
     let on = ["admin", "failover", "on", "--reason", "a test"];
     run(&registry, &on).fails(4, "--force");
     let state = json!({ "configured": true, "serving": "fallback", "recorded": true });

@@ -4,7 +4,8 @@ use serde_json::{Value, json};
 
 use super::{
     ACCEPT, PUBLISHED, RELEASE, answers_archives, answers_export, answers_facts, answers_newest,
-    answers_verify, export, keys, old_archives, place,
+    answers_verify, archive, documentation, export, keys, mark, old_archives, place, release,
+    release_document,
 };
 use crate::import::copy_of;
 use crate::support::registry::Registry;
@@ -17,14 +18,9 @@ fn verify(registry: &Registry, more: &[&str]) -> Ended {
 
 #[test]
 fn documentation_without_its_archive_is_reported() {
-    let digest = "0".repeat(64);
-    let document = format!(
-        r#"{{"schema":1,"sequence":1,"sha256":"{digest}","size":100,"head_length":40,"history":[]}}"#
-    );
-    let key = "docs/modules/acme/vpc/aws/1.0.0";
     let registry = Registry::start();
-    let documentation = json!({ "key": key, "document": document });
-    answers_verify(&registry, &[], &[documentation]);
+    answers_verify(&registry, &[], &[documentation("0")]);
+    let (digest, key) = ("0".repeat(64), "docs/modules/acme/vpc/aws/1.0.0");
     let reason = format!("archives/{digest}.docs is missing, but {key} refers to it");
     verify(&registry, &[]).fails(3, &reason);
 }
@@ -53,9 +49,7 @@ fn a_missing_release_that_the_audit_log_records_is_reported() {
 
 #[test]
 fn archives_without_any_document_fail_verification() {
-    let mark = r#"{"state":"erased","since":2,"reason":"a leaked key"}"#;
-    let tombstone = json!({ "key": format!("garbage/{}.zip", "1".repeat(64)), "document": mark });
-    for facts in [&[][..], &[tombstone]] {
+    for facts in [&[][..], &[mark("1", "zip")]] {
         let registry = Registry::start();
         answers_archives(&registry, &old_archives());
         answers_newest(&registry, 0);
@@ -67,21 +61,19 @@ fn archives_without_any_document_fail_verification() {
 
 #[test]
 fn a_missing_document_that_the_audit_log_records_is_reported() {
-    let release = "modules/acme/vpc/aws";
-    for (change, key) in [
-        ("PUT /admin/v1/namespaces/acme/keys", "keys/acme"),
-        (
-            &*format!("PUT /admin/v1/{release}/1.0.0/status"),
-            &*format!("statuses/{release}"),
-        ),
-        (
-            "DELETE /admin/v1/tokens/0123456789abcdef",
-            "revocations/0123456789abcdef",
-        ),
+    let registry = Registry::start();
+    let changes = [
+        "PUT /admin/v1/namespaces/acme/keys",
+        "PUT /admin/v1/modules/acme/vpc/aws/1.0.0/status",
+        "DELETE /admin/v1/tokens/0123456789abcdef",
+    ];
+    answers_verify(&registry, &changes.map(|it| (it, 200)), &[]);
+    let errors = verify(&registry, &[]).fails(3, "keys/acme is missing");
+    for key in [
+        "statuses/modules/acme/vpc/aws",
+        "revocations/0123456789abcdef",
     ] {
-        let registry = Registry::start();
-        answers_verify(&registry, &[(change, 200)], &[]);
-        verify(&registry, &[]).fails(3, &format!("{key} is missing"));
+        assert_has!(errors, format!("{key} is missing"));
     }
 }
 
@@ -117,16 +109,14 @@ fn a_registry_is_compared_with_a_copy() {
 
 #[test]
 fn a_release_that_was_published_again_is_not_a_change() {
-    let place = copy_of(&[(RELEASE, &release(1, "a"))]);
+    let place = copy_of(&[(RELEASE, &release_document("1.0.0", 86_400, "a"))]);
     let compare = ["--copy", place.path().to_str().unwrap()];
     let registry = Registry::start();
     let answer = |digit: &str| {
         answers_archives(&registry, &json!([]));
         answers_newest(&registry, 0);
-        let release = json!({ "key": RELEASE, "document": release(2, digit) });
-        answers_facts(&registry, &[], &[release]);
-        let key = format!("archives/{}.zip", digit.repeat(64));
-        let stored: Value = json!([{ "key": key, "size": 7, "stored_at": 1 }]);
+        answers_facts(&registry, &[], &[release("1.0.0", digit)]);
+        let stored: Value = json!([{ "key": archive(digit), "size": 7, "stored_at": 1 }]);
         answers_archives(&registry, &stored);
     };
     answer("a");
@@ -135,12 +125,4 @@ fn a_release_that_was_published_again_is_not_a_change() {
     verify(&registry, &compare).fails(3, &format!("{RELEASE} differs from the copy in "));
     answer("b");
     verify(&registry, &[compare, ACCEPT].concat()).expect(0);
-}
-
-/// Returns the document about the release of a module.
-pub(crate) fn release(published_at: u64, digit: &str) -> String {
-    let digest = digit.repeat(64);
-    let archive = format!(r#"{{"format":"zip","sha256":"{digest}","size":7}}"#);
-    let start = r#""kind":"module","schema":1,"address":"acme/vpc/aws","version":"1.0.0""#;
-    format!(r#"{{{start},"published_at":{published_at},"archive":{archive}}}"#)
 }

@@ -2,13 +2,13 @@
 
 use std::fs;
 use std::io::Write as _;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use serde_json::json;
 
-use super::{MAIN, NAMED, commit, dry_run, path, publish, repository};
-use crate::support::registry::Registry;
+use super::{MAIN, NAMED, commit, dry_run, path, repository};
 use crate::support::{assert_has, ended, terrace, words};
 
 #[test]
@@ -21,12 +21,8 @@ fn the_contents_are_those_of_the_tag_and_the_same_as_of_a_checkout() {
     ];
     let place = repository(&files, &[]);
     let module = place.path().join("modules/vpc");
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::{PermissionsExt as _, symlink};
-        fs::set_permissions(module.join("run.sh"), fs::Permissions::from_mode(0o755)).unwrap();
-        symlink("run.sh", module.join("link.sh")).unwrap();
-    }
+    fs::set_permissions(module.join("run.sh"), fs::Permissions::from_mode(0o755)).unwrap();
+    symlink("run.sh", module.join("link.sh")).unwrap();
     commit(place.path(), &[], &["vpc/v1.0.0"]);
     let single = "publish module --dry-run --json --address acme/vpc/aws --version 1.0.0";
     let single = ended(terrace(&words(single)).arg(&module)).expect(0).json();
@@ -37,28 +33,6 @@ fn the_contents_are_those_of_the_tag_and_the_same_as_of_a_checkout() {
     let sha256 = &document["versions"][0]["archive"]["sha256"];
     assert_eq!(*sha256, single["archives"][0]["sha256"]);
     assert_eq!(dry_run(path(&place), &NAMED).expect(0).json(), document);
-}
-
-#[test]
-fn a_module_that_leaves_its_directory_is_packed_with_the_modules_that_it_calls() {
-    let registry = Registry::start();
-    let call = "module \"x\" {\n  source = \"../common\"\n}\n";
-    let files = [
-        ("modules/vpc/main.tf", call),
-        ("modules/common/main.tf", MAIN),
-    ];
-    let place = repository(&files, &["vpc/v1.0.0", "common/v1.0.0"]);
-    let document = publish(&registry, path(&place), &NAMED).expect(0).json();
-    let rows = document["versions"].as_array().unwrap();
-    let row = |address: &str| rows.iter().find(|row| row["address"] == address).unwrap();
-    let vpc = row("acme/vpc/aws");
-    assert_eq!(vpc["package"], "modules");
-    assert_eq!(vpc["subdir"], "vpc");
-    assert_eq!(vpc["directories"], json!(["common", "vpc"]));
-    assert_eq!(row("acme/common/aws")["package"], "modules/common");
-    let mut shown = terrace(&["publish", "modules", path(&place), "--dry-run"]);
-    let shown = ended(shown.args(NAMED)).expect(0).stdout;
-    assert_has!(shown, "modules//vpc", "nothing was sent");
 }
 
 #[test]
@@ -83,6 +57,7 @@ fn files_of_modules_that_are_not_called_are_no_part_of_the_package() {
     let of_tag = dry_run(path(&place), &more).expect(0);
     let row = &of_tag.json()["versions"][0];
     assert_eq!(row["archive"]["files"], 3, "{row}");
+    assert_eq!(row["package"], "");
     assert_eq!(row["subdir"], "modules/vpc");
     assert_eq!(row["directories"], json!(["modules/vpc", "shared/common"]));
     let warning =
@@ -92,9 +67,11 @@ fn files_of_modules_that_are_not_called_are_no_part_of_the_package() {
     let more = [&more[..], &["--version", "1.0.0"]].concat();
     let of_files = dry_run(path(&place), &more).expect(0).json();
     assert_eq!(of_files["versions"][0]["archive"], row["archive"]);
+    let mut shown = terrace(&["publish", "modules", path(&place), "--dry-run"]);
+    let shown = ended(shown.args(&more)).expect(0).stdout;
+    assert_has!(shown, ".//modules/vpc", "nothing was sent");
 }
 
-#[cfg(unix)]
 #[test]
 fn a_link_to_a_file_beside_the_packed_directories_is_packed_as_its_target() {
     let call = "module \"x\" {\n  source = \"../shared/common\"\n}\n";
@@ -108,7 +85,7 @@ fn a_link_to_a_file_beside_the_packed_directories_is_packed_as_its_target() {
     ];
     let place = repository(&files, &[]);
     let link = |target: &str, name: &str| {
-        std::os::unix::fs::symlink(target, place.path().join("modules/vpc").join(name)).unwrap();
+        symlink(target, place.path().join("modules/vpc").join(name)).unwrap();
     };
     link("../versions.tf", "versions.tf");
     link("../files", "files");

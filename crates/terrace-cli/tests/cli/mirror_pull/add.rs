@@ -7,7 +7,7 @@ use serde_json::json;
 use super::{ADDRESS, MIRRORED, PATH, RELEASE, add, command, downloads, statuses};
 use crate::support::http::Response;
 use crate::support::origin::{Origin, description_of, zip_of};
-use crate::support::registry::{Fault, Registry};
+use crate::support::registry::Registry;
 use crate::support::{assert_has, ended, fixture, words};
 
 const TWO: [&str; 4] = ["--platform", "linux_amd64", "--platform", "darwin_arm64"];
@@ -131,24 +131,6 @@ fn a_zip_that_the_registry_lists_and_has_lost_is_sent_again() {
     assert_eq!(statuses(&report), ["1.2.3 created"]);
     let uploaded = report["versions"][0]["uploaded"].as_array().unwrap().len();
     assert_eq!(uploaded, 2);
-}
-
-#[test]
-fn a_broken_upload_is_resumed_where_it_stopped() {
-    let (origin, registry) = (Origin::start(), Registry::start());
-    registry.fail("PUT", "/bucket/", Fault::Answer(Response::new(400, "")));
-    let broken = add(&origin, &registry, &[]).expect(3).json();
-    assert_eq!(statuses(&broken), ["1.2.3 refused"]);
-    let before = registry.uploads().len();
-    assert!((1..=6).contains(&before), "{before}");
-    registry.requests();
-    let report = add(&origin, &registry, &[]).expect(0).json();
-    assert_eq!(statuses(&report), ["1.2.3 created"]);
-    let uploaded = report["versions"][0]["uploaded"].as_array().unwrap().len();
-    assert!(
-        uploaded <= 6 && uploaded + before > 6,
-        "{uploaded}, {before}"
-    );
 }
 
 #[test]

@@ -18,7 +18,6 @@ fn a_transient_failure_is_retried() {
     assert_has!(ended.errors(), "503");
 }
 
-#[cfg(unix)]
 #[test]
 fn a_full_disk_is_a_local_failure_without_retries() {
     let (origin, registry) = (Origin::start(), Registry::start());

@@ -1,18 +1,19 @@
 //! `terrace mirror add` and `terrace mirror sync` of modules. Repositories are served as files, without the protocol of git.
 
 use std::fs;
-use std::io::Cursor;
 use std::path::Path;
-use std::process::Command;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::command;
 use crate::support::http::Response;
-use crate::support::origin::Origin;
+use crate::support::origin::{Origin, located};
 use crate::support::registry::Registry;
-use crate::support::{Ended, assert_has, assert_lacks, directory, ended, tar_gz};
+use crate::support::{
+    Ended, assert_has, assert_lacks, directory, ended, git, rows, run, run_for_people, tar_gz,
+    write,
+};
 
 /// Files with their paths.
 type Files<'f> = &'f [(&'f str, &'f str)];
@@ -38,21 +39,12 @@ impl<'o> Repository<'o> {
     }
 
     fn git(&self, arguments: &[&str]) -> String {
-        let mut command = Command::new("git");
-        command.arg("-C").arg(self.place.path());
-        command.args(["-c", "user.name=a", "-c", "user.email=a@b.example"]);
-        let output = command.args(arguments).output().unwrap();
-        assert!(output.status.success(), "{output:?}");
-        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+        git(self.place.path(), arguments)
     }
 
     /// Commits files, tags the commit as v1.0.0, and returns its ID.
     fn commit(&self, files: Files<'_>) -> String {
-        for (path, text) in files {
-            let path = self.place.path().join(path);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, text).unwrap();
-        }
+        write(self.place.path(), files);
         self.git(&["add", "--force", "."]);
         self.tag()
     }
@@ -90,28 +82,10 @@ impl<'o> Repository<'o> {
     }
 }
 
-/// Returns an origin with a service for modules.
-fn origin() -> Origin {
-    let origin = Origin::start();
-    let discovery = Response::new(200, r#"{"modules.v1": "/modules/"}"#);
-    origin.set(
-        "/.well-known/terraform.json",
-        discovery.with("content-type", "application/json"),
-    );
-    origin
-}
-
 /// Lists the versions of the module `acme/NAME/null`, all at one location.
 fn list(origin: &Origin, name: &str, versions: &[&str], location: &str) {
-    let listed = versions.iter().map(|it| json!({ "version": it }));
-    let listed: Vec<Value> = listed.collect();
-    let document = json!({ "modules": [{ "versions": listed }] });
-    origin.set_json(&format!("/modules/acme/{name}/null/versions"), &document);
-    for version in versions {
-        let located = Response::new(204, "").with("x-terraform-get", location);
-        let target = format!("/modules/acme/{name}/null/{version}/download");
-        origin.set(&target, located);
-    }
+    let versions = versions.iter().map(|it| (*it, located(location)));
+    origin.list_module(&format!("{name}/null"), &Vec::from_iter(versions));
 }
 
 fn call(name: &str, source: &str, version: &str) -> String {
@@ -132,15 +106,9 @@ fn add(origin: &Origin, registry: &Registry, name: &str) -> Ended {
 
 /// Returns each version with its status.
 fn statuses(report: &Value) -> Vec<String> {
-    let versions = report["versions"].as_array().unwrap().iter();
-    let text = |version: &Value, name: &str| version[name].as_str().unwrap_or_default().to_owned();
-    let line = |version: &Value| {
-        let address = text(version, "address");
-        let address = address.trim_start_matches("origin.example/acme/");
-        let (version, status) = (text(version, "version"), text(version, "status"));
-        format!("{address} {version} {status}")
-    };
-    versions.map(line).collect()
+    let rows = rows(report, &["address", "version", "status"]).into_iter();
+    rows.map(|it| it.replace("origin.example/acme/", ""))
+        .collect()
 }
 
 fn puts(registry: &Registry) -> Vec<String> {
@@ -150,7 +118,7 @@ fn puts(registry: &Registry) -> Vec<String> {
 
 #[test]
 fn called_modules_are_mirrored_first_and_nothing_is_sent_again() {
-    let (origin, registry) = (origin(), Registry::start());
+    let (origin, registry) = (Origin::start(), Registry::start());
     let base = Repository::new(&origin, "base", &[("main.tf", "output \"a\" {}\n")]);
     list(
         &origin,
@@ -225,7 +193,7 @@ fn called_modules_are_mirrored_first_and_nothing_is_sent_again() {
 
 #[test]
 fn a_version_whose_calls_cannot_be_mirrored_is_not_published() {
-    let (origin, registry) = (origin(), Registry::start());
+    let (origin, registry) = (Origin::start(), Registry::start());
     let outer = call("a", "acme/absent/null", "1.0.0");
     let outer = Repository::new(&origin, "outer", &[("main.tf", &outer)]);
     list(&origin, "outer", &["1.0.0"], &outer.location());
@@ -239,17 +207,15 @@ fn a_version_whose_calls_cannot_be_mirrored_is_not_published() {
 
 #[test]
 fn a_package_is_that_of_a_clone_and_its_secrets_are_a_warning() {
-    let (origin, registry) = (origin(), Registry::start());
+    let (origin, registry) = (Origin::start(), Registry::start());
     let files: Files<'_> = &[
-        ("modules/a/main.tf", "output \"a\" {}\n"),
-        ("modules/a/terraform.tfvars", "a = 1\n"),
         (".gitignore", "*.tfvars\n"),
-        (".gitattributes", "tests export-ignore\n"),
-        ("tests/a.tf", ""),
         (
             "docs/movie.bin",
             "version https://git-lfs.github.com/spec/v1\n",
         ),
+        ("modules/a/main.tf", "output \"a\" {}\n"),
+        ("modules/a/terraform.tfvars", "a = 1\n"),
     ];
     let repository = Repository::new(&origin, "vpc", files);
     let location = repository.location().replace(".git?", ".git//modules/a?");
@@ -259,15 +225,9 @@ fn a_package_is_that_of_a_clone_and_its_secrets_are_a_warning() {
     let description = registry.description();
     assert_eq!(description["subdir"], "modules/a");
     assert_eq!(description["directory"], "modules/a");
-    let zip = zip::ZipArchive::new(Cursor::new(registry.last_archive())).unwrap();
-    let mut names: Vec<String> = zip
-        .file_names()
-        .map(|it| it.unwrap().into_owned())
-        .collect();
-    names.sort();
-    let mut expected: Vec<&str> = files.iter().map(|(path, _)| *path).collect();
-    expected.sort_unstable();
-    assert_eq!(names, expected);
+    let entries = terrace_archive::inspect_zip(&registry.last_archive()).unwrap();
+    let names = Vec::from_iter(entries.iter().map(|entry| &*entry.name));
+    assert_eq!(names, files.iter().map(|it| it.0).collect::<Vec<_>>());
 }
 
 #[test]
@@ -286,7 +246,7 @@ fn a_version_of_which_clients_would_lack_a_part_is_refused() {
         (&[("main.tf", &inside)], "\"sub\" is a submodule of git"),
     ];
     for (files, message) in cases {
-        let (origin, registry) = (origin(), Registry::start());
+        let (origin, registry) = (Origin::start(), Registry::start());
         let repository = Repository::new(&origin, "vpc", files);
         if message.contains("submodule") {
             let submodule = format!("160000,{},sub", "a".repeat(40));
@@ -300,7 +260,7 @@ fn a_version_of_which_clients_would_lack_a_part_is_refused() {
 }
 
 #[test]
-fn an_origin_that_answers_nonsense_stores_nothing_and_reaches_no_private_host() {
+fn an_origin_that_names_no_valid_location_stores_nothing_and_reaches_no_private_host() {
     let storage = Origin::start();
     let private = format!("git::{}/vpc.git?ref=v1.0.0", storage.url());
     let cases = [
@@ -313,37 +273,24 @@ fn an_origin_that_answers_nonsense_stores_nothing_and_reaches_no_private_host() 
             "--archive-host 10.0.0.1:22",
         ),
         (private.as_str(), "refusing to contact"),
-        ("git::file:///srv/vpc", "the origin refers to"),
         ("git::https://user:pa5s@git.example/vpc", "with a password"),
-        ("hg::https://hg.example/vpc", "nor a repository of git"),
         ("/git/none.git", "status 404"),
         ("/files/vpc.zip", "status 404"),
         ("", "names no location"),
     ];
     for (location, message) in cases {
-        let (origin, registry) = (origin(), Registry::start());
+        let (origin, registry) = (Origin::start(), Registry::start());
         list(&origin, "vpc", &["1.0.0"], location);
         let errors = add(&origin, &registry, "vpc").fails(3, message);
         assert_lacks!(errors, "pa5s");
         assert_eq!(puts(&registry), [""; 0], "{location}");
     }
     assert!(storage.requests().is_empty());
-    for body in [
-        "<html>",
-        "{}",
-        "{\"modules\":[{\"versions\":[{\"version\":\"x\"}]}]}",
-    ] {
-        let (origin, registry) = (origin(), Registry::start());
-        list(&origin, "vpc", &["1.0.0"], "/files/vpc.zip");
-        origin.set("/modules/acme/vpc/null/versions", Response::new(200, body));
-        add(&origin, &registry, "vpc").expect(3);
-        assert_eq!(puts(&registry), [""; 0], "{body}");
-    }
 }
 
 #[test]
 fn an_archive_is_unchanged_if_its_files_are() {
-    let (origin, registry) = (origin(), Registry::start());
+    let (origin, registry) = (Origin::start(), Registry::start());
     list(&origin, "vpc", &["1.0.0"], "/vpc.tar.gz//*?archive=tar.gz");
     let packed =
         |text: &str| Response::new(200, tar_gz(&[("vpc-1/main.tf", text), ("vpc-1/a", "")]));
@@ -373,7 +320,7 @@ fn an_archive_is_unchanged_if_its_files_are() {
 
 #[test]
 fn installed_versions_and_ages_decide_which_version_a_call_takes() {
-    let (origin, registry) = (origin(), Registry::start());
+    let (origin, registry) = (Origin::start(), Registry::start());
     let base = Repository::new(&origin, "base", &[("main.tf", "output \"a\" {}\n")]);
     list(
         &origin,
@@ -424,7 +371,7 @@ fn installed_versions_and_ages_decide_which_version_a_call_takes() {
 
 #[test]
 fn a_module_of_either_public_registry_is_stored_by_one_name() {
-    let (origin, registry) = (origin(), Registry::start());
+    let (origin, registry) = (Origin::start(), Registry::start());
     let base = Repository::new(&origin, "base", &[("main.tf", "output \"a\" {}\n")]);
     list(&origin, "base", &["1.0.0"], &base.location());
     let public = origin
@@ -432,44 +379,43 @@ fn a_module_of_either_public_registry_is_stored_by_one_name() {
         .replace("origin.example", "registry.opentofu.org");
     let other = public.replace("opentofu.org", "terraform.io");
     let line = ["add", "registry.terraform.io/acme/base/null"];
-    for (place, status) in [(&public, "created"), (&other, "unchanged")] {
+    let add = |place: &str| {
         let mut command = command(&origin, &registry, &line);
         command.env_remove("GIT_SSL_CAINFO");
-        let ended = ended(command.args(["--origin", place])).expect(0);
+        ended(command.args(["--origin", place]))
+    };
+    for (place, status) in [(&public, "created"), (&other, "unchanged")] {
+        let ended = add(place).expect(0);
         let version = &ended.json()["versions"][0];
         assert_eq!(version["address"], "registry.opentofu.org/acme/base/null");
         assert_eq!(version["status"], status, "{place}");
         assert_has!(ended.warnings(), "clients find by both names");
         assert_lacks!(ended.warnings(), "use --origin");
     }
-    let (url, token) = (registry.url(), crate::support::TOKEN);
-    let mut block = crate::support::terrace(&["mirror", "block", "registry.terraform.io"]);
-    block.args(["--reason", "SEC-12", "--json", "--url", url]);
-    let blocked = ended(block.env("TERRACE_TOKEN", token)).expect(0).json();
+    let block = [
+        "mirror",
+        "block",
+        "registry.terraform.io",
+        "--reason",
+        "SEC-12",
+    ];
+    let blocked = run(&registry, &block).expect(0).json();
     let address = "registry.opentofu.org/acme/base/null";
     assert_eq!(blocked["stored"], json!([address]));
-    let mut again = command(&origin, &registry, &line);
-    again.env_remove("GIT_SSL_CAINFO");
-    let again = ended(again.args(["--origin", &public])).expect(0);
-    assert_has!(again.warnings(), "is blocked", "SEC-12");
-    let mut unblock = crate::support::terrace(&["mirror", "unblock", "registry.opentofu.org"]);
-    let unblocked = ended(unblock.args(["--url", url]).env("TERRACE_TOKEN", token)).expect(0);
+    assert_has!(add(&public).expect(0).warnings(), "is blocked", "SEC-12");
+    let unblock = ["mirror", "unblock", "registry.opentofu.org"];
+    let unblocked = run_for_people(&registry, &unblock).expect(0);
     assert_has!(unblocked.stdout, "but registry.terraform.io is blocked");
 }
 
 #[test]
 fn mirrored_modules_are_listed_blocked_and_removed_like_providers() {
-    let (origin, registry) = (origin(), Registry::start());
+    let (origin, registry) = (Origin::start(), Registry::start());
     let base = Repository::new(&origin, "base", &[("main.tf", "output \"a\" {}\n")]);
     list(&origin, "base", &["1.0.0"], &base.location());
     add(&origin, &registry, "base").expect(0);
     let address = "origin.example/acme/base/null";
-    let run = |arguments: &[&str]| {
-        let mut command = crate::support::terrace(&["mirror"]);
-        command.args(arguments).arg("--json");
-        command.env("TERRACE_URL", registry.url());
-        ended(command.env("TERRACE_TOKEN", crate::support::TOKEN)).expect(0)
-    };
+    let run = |arguments: &[&str]| run(&registry, &[&["mirror"], arguments].concat()).expect(0);
     for part in ["origin.example", "origin.example/ACME", address] {
         let listed = run(&["list", part]).json();
         assert_eq!(listed["versions"][0]["address"], address, "{part}");
@@ -483,7 +429,7 @@ fn mirrored_modules_are_listed_blocked_and_removed_like_providers() {
     assert_eq!(statuses(&blocked.json()), ["base/null 1.0.0 unchanged"]);
     let shown = format!("{address} 1.0.0: the version is blocked");
     assert_has!(blocked.warnings(), shown, "it leaks");
-    let listed = crate::support::run_for_people(&registry, &["mirror", "list"]).stdout;
+    let listed = run_for_people(&registry, &["mirror", "list"]).stdout;
     assert_has!(listed, "blocked  -");
     run(&["remove", &version, "--reason", "a takedown", "--yes"]);
     assert_eq!(run(&["list"]).json()["versions"][0]["state"], "erased");

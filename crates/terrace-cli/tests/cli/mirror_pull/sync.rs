@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::{ADDRESS, add, command, list, lock, statuses, sync};
+use super::{ADDRESS, add, command, list, lock, statuses, sync, sync_files};
 use crate::support::http::Response;
 use crate::support::origin::Origin;
 use crate::support::registry::Registry;
@@ -81,29 +81,6 @@ fn a_lock_file_of_a_network_mirror_is_mirrored_if_a_package_has_any_of_its_hashe
 }
 
 #[test]
-fn a_lock_file_without_providers_does_not_stop_the_others() {
-    let (origin, registry) = (Origin::start(), Registry::start());
-    let files = directory(&[
-        ("a/.terraform.lock.hcl", "# empty\n"),
-        ("providers.toml", &list(1)),
-    ]);
-    let empty = files.path().join("a/.terraform.lock.hcl");
-    let full = files.path().join("providers.toml");
-    let (empty, full) = (empty.to_str().unwrap(), full.to_str().unwrap());
-    let sync = |files: &[&str]| {
-        let arguments = [&["sync"], files, &["--platform", "linux_amd64"]].concat();
-        ended(&mut command(&origin, &registry, &arguments))
-    };
-    let report = sync(&[empty, full]).expect(0).json();
-    assert_eq!(statuses(&report), [" skipped", "1.2.3 created"]);
-    let alone = sync(&[empty]).expect(3).errors();
-    assert!(
-        alone.ends_with(".terraform.lock.hcl: it locks no provider"),
-        "{alone}"
-    );
-}
-
-#[test]
 fn all_lock_files_below_a_directory_are_mirrored_and_one_with_an_error_does_not_stop_the_others() {
     let (origin, registry) = (Origin::start(), Registry::start());
     let configuration =
@@ -112,20 +89,25 @@ fn all_lock_files_below_a_directory_are_mirrored_and_one_with_an_error_does_not_
     let files = directory(&[
         ("prod/eu/.terraform.lock.hcl", &lock("")),
         ("prod/us/.terraform.lock.hcl", &lock("")),
+        ("empty/.terraform.lock.hcl", "# empty\n"),
         ("prod/eu/main.tf", configuration),
         ("modules/network/main.tf", configuration),
         ("prod/eu/.terraform/modules/x/.terraform.lock.hcl", &broken),
         (".git/.terraform.lock.hcl", &broken),
     ]);
-    let place = files.path().to_str().unwrap();
-    let arguments = ["sync", place, "--platform", "linux_amd64"];
-    let report = ended(&mut command(&origin, &registry, &arguments)).expect(0);
-    // Both files lock the same version.
-    assert_eq!(statuses(&report.json()), ["1.2.3 created"]);
+    let sync = |below: &str| {
+        let place = files.path().join(below);
+        sync_files(&origin, &registry, &[place.to_str().unwrap()], &[])
+    };
+    // Two files lock the same version.
+    let report = sync("").expect(0).json();
+    assert_eq!(statuses(&report), [" skipped", "1.2.3 created"]);
+    sync("empty").fails(3, "empty/.terraform.lock.hcl: it locks no provider");
     fs::write(files.path().join("prod/us/.terraform.lock.hcl"), &broken).unwrap();
-    let failed = ended(&mut command(&origin, &registry, &arguments)).expect(3);
+    let failed = sync("").expect(3);
     assert_has!(failed.errors(), "prod/us/.terraform.lock.hcl");
-    assert_eq!(statuses(&failed.json()), ["1.2.3 unchanged"]);
+    let expected = [" skipped", "1.2.3 unchanged"];
+    assert_eq!(statuses(&failed.json()), expected);
 }
 
 #[test]
@@ -133,11 +115,7 @@ fn a_version_below_the_minimum_age_is_skipped_if_its_origin_gives_a_date() {
     let (origin, registry) = (Origin::start(), Registry::start());
     let files = directory(&[(".terraform.lock.hcl", &lock(""))]);
     let place = files.path().to_str().unwrap();
-    let run = || {
-        let age = ["--platform", "linux_amd64", "--minimum-age", "3d"];
-        let arguments = [&["sync", place][..], &age].concat();
-        ended(&mut command(&origin, &registry, &arguments))
-    };
+    let run = || sync_files(&origin, &registry, &[place], &["--minimum-age", "3d"]);
     let sync = || run().expect(0).json();
     // The origin gives no date.
     assert_eq!(statuses(&sync()), ["1.2.3 created"]);
@@ -175,17 +153,9 @@ fn a_configuration_is_mirrored_except_sources_that_need_no_mirror() {
         ),
     ]);
     let place = files.path().to_str().unwrap();
-    let arguments = [
-        "sync",
-        place,
-        "--default-host",
-        "origin.example",
-        "--platform",
-        "linux_amd64",
-    ];
-    let report = ended(&mut command(&origin, &registry, &arguments))
-        .expect(0)
-        .json();
+    let more = ["--default-host", "origin.example"];
+    let report = sync_files(&origin, &registry, &[place], &more);
+    let report = report.expect(0).json();
     let mut found = statuses(&report);
     found.sort();
     assert_eq!(found, [" skipped", " skipped", "1.2.3 created"]);
@@ -214,8 +184,8 @@ fn a_configuration_that_requires_nothing_and_a_file_that_cannot_be_read_are_fail
         ("odd.toml", "odd.toml"),
     ] {
         let place = files.path().join(name);
-        let line = ["sync", place.to_str().unwrap()];
-        let errors = ended(&mut command(&origin, &registry, &line)).fails(3, message);
+        let ended = sync_files(&origin, &registry, &[place.to_str().unwrap()], &[]);
+        let errors = ended.fails(3, message);
         assert!(errors.len() < 10_000);
     }
 }

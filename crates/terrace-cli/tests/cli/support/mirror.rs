@@ -1,15 +1,12 @@
 //! Directories as `terraform providers mirror` writes them.
 
 use std::fs;
-use std::io::{Cursor, Write as _};
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use terrace_base::digest::Sha256;
 use terrace_core::model::package_hash::PackageHash;
-use zip::ZipWriter;
-use zip::write::SimpleFileOptions;
 
 /// The provider in the directory.
 pub(crate) const HELLO: &str = "registry.example.com/acme/hello";
@@ -76,16 +73,8 @@ impl Mirror {
 impl Zip {
     /// Creates the zip of a provider that can be installed.
     pub(crate) fn new(content: &str) -> Self {
-        Self::of("terraform-provider-hello_v1", content)
-    }
-
-    /// Creates a zip with a single file.
-    pub(crate) fn of(name: &str, content: &str) -> Self {
-        let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
-        let options = SimpleFileOptions::default().unix_permissions(0o755);
-        writer.start_file(name, options).unwrap();
-        writer.write_all(content.as_bytes()).unwrap();
-        let bytes = writer.finish().unwrap().into_inner();
+        let name = "terraform-provider-hello_v1";
+        let bytes = super::zip(&[(name, content)]);
         let h1 = PackageHash::h1_of([(name, Sha256::of(content.as_bytes()))]).unwrap();
         Self {
             h1: h1.to_string(),

@@ -124,6 +124,21 @@ impl Ended {
     }
 }
 
+/// Returns these members of each version in a report, joined.
+pub(crate) fn rows(report: &Value, members: &[&str]) -> Vec<String> {
+    let versions = report["versions"].as_array().expect("versions").iter();
+    let text = |version: &Value, name: &str| version[name].as_str().unwrap_or_default().to_owned();
+    let row = |version: &Value| Vec::from_iter(members.iter().map(|it| text(version, it)));
+    versions.map(|version| row(version).join(" ")).collect()
+}
+
+/// Returns an object with further members.
+pub(crate) fn with(mut object: Value, more: &Value) -> Value {
+    let members = more.as_object().unwrap().clone();
+    object.as_object_mut().unwrap().extend(members);
+    object
+}
+
 /// Returns a command line of the program, in an environment without settings.
 pub(crate) fn terrace(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_terrace"));
@@ -151,6 +166,13 @@ pub(crate) fn terrace(arguments: &[&str]) -> Command {
     command
 }
 
+/// Returns a command line against the registry at a URL.
+pub(crate) fn terrace_at(url: &str, arguments: &[&str]) -> Command {
+    let mut command = terrace(arguments);
+    command.env("TERRACE_URL", url).env("TERRACE_TOKEN", TOKEN);
+    command
+}
+
 /// Runs a command line against a registry, with JSON output.
 #[track_caller]
 pub(crate) fn run(registry: &Registry, arguments: &[&str]) -> Ended {
@@ -160,17 +182,13 @@ pub(crate) fn run(registry: &Registry, arguments: &[&str]) -> Ended {
 /// Runs a command line against the registry at a URL, with JSON output.
 #[track_caller]
 pub(crate) fn run_at(url: &str, arguments: &[&str]) -> Ended {
-    let mut command = terrace(arguments);
-    command.arg("--json").env("TERRACE_URL", url);
-    ended(command.env("TERRACE_TOKEN", TOKEN))
+    ended(terrace_at(url, arguments).arg("--json"))
 }
 
 /// Runs a command line against a registry, with the output for people.
 #[track_caller]
 pub(crate) fn run_for_people(registry: &Registry, arguments: &[&str]) -> Ended {
-    let mut command = terrace(arguments);
-    command.env("TERRACE_URL", registry.url());
-    ended(command.env("TERRACE_TOKEN", TOKEN))
+    ended(&mut terrace_at(registry.url(), arguments))
 }
 
 /// Runs a command. Checks that it prints no secret, and ends with an exit code that `terrace --help` lists.
@@ -274,19 +292,37 @@ pub(crate) fn fixture(name: &str) -> PathBuf {
 /// Creates a directory with these files.
 pub(crate) fn directory(files: &[(&str, &str)]) -> TempDir {
     let directory = tempfile::tempdir().unwrap();
+    write(directory.path(), files);
+    directory
+}
+
+/// Writes these files below a directory.
+pub(crate) fn write(place: &Path, files: &[(&str, &str)]) {
     for (name, content) in files {
-        let path = directory.path().join(name);
+        let path = place.join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, content).unwrap();
     }
-    directory
+}
+
+/// Runs git in a directory, and returns its answer.
+#[track_caller]
+pub(crate) fn git(place: &Path, arguments: &[&str]) -> String {
+    let mut git = Command::new("git");
+    git.arg("-C").arg(place);
+    let settings =
+        "user.name=Test user.email=test@example.com commit.gpgsign=false tag.gpgsign=false";
+    git.args(words(settings).into_iter().flat_map(|it| ["-c", it]));
+    let done = git.args(arguments).output().expect("git is on PATH");
+    assert!(done.status.success(), "{arguments:?}: {done:?}");
+    String::from_utf8(done.stdout).unwrap().trim().to_owned()
 }
 
 /// Returns a zip with these files.
 pub(crate) fn zip(files: &[(&str, &str)]) -> Vec<u8> {
     let mut zip = ::zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
     for (name, content) in files {
-        let options = ::zip::write::SimpleFileOptions::default();
+        let options = ::zip::write::SimpleFileOptions::default().unix_permissions(0o755);
         zip.start_file(*name, options).unwrap();
         zip.write_all(content.as_bytes()).unwrap();
     }

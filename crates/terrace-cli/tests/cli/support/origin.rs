@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::sync::{Arc, Mutex};
 
-use serde_json::json;
+use serde_json::{Value, json};
 use terrace_base::digest::Sha256;
 
 use super::http::{Head, Response, Then, start};
@@ -47,8 +47,11 @@ impl Origin {
     fn fill(&self) {
         self.set(
             "/.well-known/terraform.json",
-            Response::new(200, r#"{"providers.v1": "/v1/"}"#)
-                .with("content-type", "application/json"),
+            Response::new(
+                200,
+                r#"{"providers.v1": "/v1/", "modules.v1": "/modules/"}"#,
+            )
+            .with("content-type", "application/json"),
         );
         let split = |platform: &str| {
             let (os, arch) = platform.split_once('_').unwrap();
@@ -97,8 +100,20 @@ impl Origin {
         pages.insert(target.to_owned(), response);
     }
 
-    pub(crate) fn set_json(&self, target: &str, document: &serde_json::Value) {
+    pub(crate) fn set_json(&self, target: &str, document: &Value) {
         self.set(target, Response::new(200, document.to_string()));
+    }
+
+    /// Lists versions of the module `acme/NAME`, each with the response about its location.
+    pub(crate) fn list_module(&self, name: &str, versions: &[(&str, Response)]) {
+        let listed = versions.iter().map(|(it, _)| json!({ "version": it }));
+        let listed: Vec<Value> = listed.collect();
+        let document = json!({ "modules": [{ "versions": listed }] });
+        self.set_json(&format!("/modules/acme/{name}/versions"), &document);
+        for (version, response) in versions {
+            let target = format!("/modules/acme/{name}/{version}/download");
+            self.set(&target, response.clone());
+        }
     }
 
     /// Returns a response.
@@ -122,6 +137,11 @@ impl Origin {
     pub(crate) fn requests(&self) -> Vec<Head> {
         std::mem::take(&mut *self.seen.lock().unwrap())
     }
+}
+
+/// Returns the response that names the location of a module.
+pub(crate) fn located(location: &str) -> Response {
+    Response::new(204, "").with("x-terraform-get", location)
 }
 
 pub(crate) fn description_of(platform: &str) -> String {

@@ -186,11 +186,6 @@ impl Registry {
         self.state().jobs.push(token.to_owned());
     }
 
-    /// Treats the tokens that were issued to jobs as expired.
-    pub(crate) fn expire_given(&self) {
-        self.state().given.clear();
-    }
-
     /// Answers the next requests for the document at a path with a changed one.
     pub(crate) fn edit_release(&self, path: &str, edit: impl FnOnce(&mut Value)) {
         let mut document = self.ask("GET", path, b"").unwrap();

@@ -236,15 +236,12 @@ mod tests {
         }
     }
 
-    #[test]
-    fn bytes_do_not_depend_on_how_files_are_read() {
-        assert_eq!(zip(usize::MAX), zip(1_000));
-    }
-
     /// If this test fails, modules that an earlier version of this program published can no longer be
     /// published again as unchanged. That may be worth a release note, but must never be an accident.
     #[test]
-    fn bytes_are_the_same_in_every_build() {
-        assert_eq!(Sha256::of(&zip(usize::MAX)).to_string(), PINNED);
+    fn bytes_are_the_same_in_every_build_however_files_are_read() {
+        for at_once in [usize::MAX, 1_000] {
+            assert_eq!(Sha256::of(&zip(at_once)).to_string(), PINNED);
+        }
     }
 }

@@ -80,31 +80,17 @@ pub(crate) fn audit(
 }
 
 fn line(entry: &AuditEntry) -> String {
-    let AuditEntry {
-        number,
-        at,
-        by,
-        provenance,
-        from,
-        what,
-        change,
-        status,
-        ..
-    } = entry;
-    let change = match change {
-        Some(change) => format!(" from {} to {} ({})", change.from, change.to, change.reason),
-        None => String::new(),
-    };
-    let job = match provenance {
-        Some(job) => format!(", {job}"),
-        None => String::new(),
-    };
-    let from = match from.as_str() {
-        "" => String::new(),
-        from => format!(" from {from}"),
-    };
-    format!(
-        "{number}  {}  {what}{change}  {status}  {by}{job}{from}",
-        at
-    )
+    let mut line = format!("{}  {}  {}", entry.number, entry.at, entry.what);
+    if let Some(change) = &entry.change {
+        let (from, to, reason) = (&change.from, &change.to, &change.reason);
+        line.push_str(&format!(" from {from} to {to} ({reason})"));
+    }
+    line.push_str(&format!("  {}  {}", entry.status, entry.by));
+    if let Some(job) = &entry.provenance {
+        line.push_str(&format!(", {job}"));
+    }
+    if !entry.from.is_empty() {
+        line.push_str(&format!(" from {}", entry.from));
+    }
+    line
 }

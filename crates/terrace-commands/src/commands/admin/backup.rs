@@ -75,12 +75,15 @@ impl Summary {
 }
 
 impl Backup {
+    fn new(root: &Path) -> Self {
+        let root = root.to_owned();
+        Self { root }
+    }
+
     /// Opens a directory that is new or empty, or contains an older copy of the same registry. A new directory is created
     /// with its first file, so an export that fails before leaves nothing.
     pub(super) fn create(root: &Path, registry: &str) -> Result<Self, Failure> {
-        let copy = Self {
-            root: root.to_owned(),
-        };
+        let copy = Self::new(root);
         let is_empty = match fs::read_dir(root) {
             Ok(mut entries) => entries.next().is_none(),
             Err(error) if error.kind() == io::ErrorKind::NotFound => true,
@@ -110,9 +113,7 @@ impl Backup {
 
     /// Opens a complete copy. Returns it with the digests of all of its files.
     pub(super) fn open(root: &Path) -> Result<(Self, Summary, Sums), Failure> {
-        let copy = Self {
-            root: root.to_owned(),
-        };
+        let copy = Self::new(root);
         copy.promote_staged()?;
         let summary = copy.summary()?;
         // An export compares with a copy that was complete, and so does not replace this one.
@@ -123,7 +124,7 @@ impl Backup {
                 root.display()
             ))
         };
-        if summary.sha256sums.is_none() || !root.join(SUMS).exists() {
+        if !root.join(SUMS).exists() {
             return Err(incomplete());
         }
         let bytes = copy.read(SUMS)?;
@@ -145,13 +146,7 @@ impl Backup {
 
     /// Returns whether a directory contains a copy that was complete once.
     pub(super) fn is_finished(root: &Path) -> Result<bool, Failure> {
-        if !Self::is_at(root) {
-            return Ok(false);
-        }
-        let copy = Self {
-            root: root.to_owned(),
-        };
-        Ok(copy.summary()?.sha256sums.is_some())
+        Ok(Self::is_at(root) && Self::new(root).summary()?.sha256sums.is_some())
     }
 
     /// Returns whether a directory contains a copy.
@@ -179,16 +174,16 @@ impl Backup {
         }
     }
 
-    pub(super) fn write_summary(&self, summary: &Summary) -> Result<(), Failure> {
+    fn write_summary(&self, path: &str, summary: &Summary) -> Result<(), Failure> {
         let text = serde_json::to_string_pretty(summary).unwrap_or_default();
-        self.write(SUMMARY, format!("{text}\n").as_bytes())
+        self.write(path, format!("{text}\n").as_bytes())
     }
 
     /// Writes the summary, which names the registry, if there is none yet.
     pub(super) fn begin_with(&self, summary: &Summary) -> Result<(), Failure> {
         match Self::is_at(&self.root) {
             true => Ok(()),
-            false => self.write_summary(summary),
+            false => self.write_summary(SUMMARY, summary),
         }
     }
 
@@ -210,8 +205,7 @@ impl Backup {
         let text: String = lines.collect();
         self.write(&staged(SUMS), text.as_bytes())?;
         summary.sha256sums = Some(Sha256::of(text.as_bytes()));
-        let text = serde_json::to_string_pretty(&summary).unwrap_or_default();
-        self.write(&staged(SUMMARY), format!("{text}\n").as_bytes())?;
+        self.write_summary(&staged(SUMMARY), &summary)?;
         self.promote_staged()
     }
 

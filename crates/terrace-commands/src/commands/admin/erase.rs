@@ -15,14 +15,15 @@ use terrace_core::model::package::Package;
 use terrace_core::model::status::Reason;
 
 use super::pushed::{ManifestSpec, PushedContent, Repositories};
-use crate::args::{PackageSpec, RegistryArguments};
+use crate::args::PackageSpec;
 use crate::clock;
-use crate::commands::connection::connect;
+use crate::commands::connection::Session;
 use crate::commands::list::warn_of_callers;
 use crate::error::Failure;
 use crate::output::{Output, plural};
 use crate::registry::client::{Call, Client};
-use plan::{Plan, Subject};
+use plan::Plan;
+pub(crate) use plan::Subject;
 
 #[derive(Debug, Args)]
 #[command(group(ArgGroup::new("subject").required(true).args(["address", "archives", "manifests", "blobs"])))]
@@ -41,6 +42,13 @@ pub(crate) struct EraseArguments {
     /// A blob that a client has pushed, by its digest, such as sha256:…, in all repositories. May be given several times
     #[arg(long = "blob", value_name = "DIGEST", value_parser = digest)]
     pub(crate) blobs: Vec<Digest>,
+    #[command(flatten)]
+    pub(crate) options: ErasureOptions,
+}
+
+/// The options of every erasure.
+#[derive(Debug, Args)]
+pub(crate) struct ErasureOptions {
     /// The reason: one line, which users and publishers read
     #[arg(long)]
     pub(crate) reason: Reason,
@@ -67,26 +75,32 @@ pub(crate) const MODULE_IS_MISSING: &str = "clients with a host block for its re
                                             and do not ask its origin; clients without one still do";
 
 /// Erases versions, archives and pushed content, or lists everything that an erasure would change.
-pub(crate) fn erase(
-    arguments: &EraseArguments,
-    registry: &RegistryArguments,
-    output: &Output,
-) -> Result<(), Failure> {
-    let reason = &arguments.reason;
-    if !reason.is_short() {
-        let limit = limits::ERASURE_REASON_BYTES;
-        let message = format!("--reason: the reason of an erasure must have at most {limit} bytes");
-        return Err(Failure::Usage(message));
-    }
-    let client = connect(registry, output)?;
+pub(crate) fn erase(arguments: &EraseArguments, session: Session<'_>) -> Result<(), Failure> {
     let subject = match &arguments.address {
         Some(spec) => Subject::Versions(spec),
         None if !arguments.manifests.is_empty() => Subject::Manifests(&arguments.manifests),
         None if !arguments.blobs.is_empty() => Subject::Blobs(&arguments.blobs),
         None => Subject::Archives(&arguments.archives),
     };
-    let plan = Plan::of(&client, &subject, arguments.everywhere, output)?;
-    if let Subject::Versions(spec) = &subject {
+    erase_subject(&subject, &arguments.options, session)
+}
+
+/// Does the same for a subject.
+pub(crate) fn erase_subject(
+    subject: &Subject<'_>,
+    options: &ErasureOptions,
+    session: Session<'_>,
+) -> Result<(), Failure> {
+    let output = session.output;
+    let reason = &options.reason;
+    if !reason.is_short() {
+        let limit = limits::ERASURE_REASON_BYTES;
+        let message = format!("--reason: the reason of an erasure must have at most {limit} bytes");
+        return Err(Failure::Usage(message));
+    }
+    let client = session.connect()?;
+    let plan = Plan::of(&client, subject, options.everywhere, output)?;
+    if let Subject::Versions(spec) = subject {
         match (&spec.package, spec.package.origin()) {
             (Package::Module(_), Some(_)) => {
                 output.warning(&format!("{spec}: {MODULE_IS_MISSING}"));
@@ -99,7 +113,7 @@ pub(crate) fn erase(
         }
         warn_of_callers(&client, &spec.package, output);
     }
-    if !arguments.yes {
+    if !options.yes {
         preview(&plan, output);
         return Ok(());
     }

@@ -5,9 +5,9 @@ use std::io::{self, Read, Write};
 use sha2::Digest as _;
 use terrace_base::digest::{Sha256, Sha512};
 use terrace_core::model::oci::Digest;
-use terrace_core::storage::key::BytesKey;
 use ureq::Agent;
 
+use super::stored::digest_of;
 use crate::error::Failure;
 use crate::http;
 use crate::upstream::{AttemptError, DownloadError, download};
@@ -74,10 +74,6 @@ pub(super) fn fetch(
 pub(super) fn checked(file: impl Read, key: &str) -> Option<Sha256> {
     let copied = copy(file, u64::MAX, &mut io::sink(), digest_of(key)?, |_| {});
     copied.ok()?.1
-}
-
-fn digest_of(key: &str) -> Option<Digest> {
-    BytesKey::parse_key(key).map(|key| key.digest())
 }
 
 /// Copies bytes. Returns their number, and their SHA-256 if they have this digest.

@@ -5,9 +5,10 @@ use std::path::Path;
 use serde_json::json;
 use terrace_base::digest::Sha256;
 use terrace_core::api::admin::{
-    FactBody, MissingArchive, ReindexBody, RestoreAnswer, RestoreBody, UploadBody,
+    FactBody, MissingArchive, ReindexBody, RestoreAnswer, RestoreBody, UploadBody, UploadsAnswer,
+    UploadsBody,
 };
-use terrace_core::api::endpoint::FACTS;
+use terrace_core::api::endpoint::{FACTS, STORED_ARCHIVES};
 use terrace_core::limits;
 use terrace_core::maintenance::restore::Restored;
 use terrace_core::storage::copy::{fact_at, path_of_fact};
@@ -60,7 +61,7 @@ pub(crate) fn import(root: &Path, session: Session<'_>) -> Result<(), Failure> {
         dir: root.to_owned(),
         dry_run: false,
     };
-    mirror::push::push(&push, session.registry, session.output)
+    mirror::push::push(&push, session)
 }
 
 fn import_copy(root: &Path, client: &Client<'_>, output: &Output) -> Result<(), Failure> {
@@ -87,39 +88,33 @@ fn import_copy(root: &Path, client: &Client<'_>, output: &Output) -> Result<(), 
     for release in &indexed.lost {
         output.warning(&reindex::describe_lost(release));
     }
-    let RestoreAnswer {
-        created,
-        unchanged,
-        conflicts,
-        refused,
-        erased,
-    } = done;
-    for it in &erased {
+    for it in &done.erased {
         output.warning(&format!("{} stays out: {}", it.key, it.reason));
     }
-    let conflicts = conflicts.into_iter().map(|key| {
+    let conflicts = done.conflicts.into_iter().map(|key| {
         format!("the registry already has {key} with other contents. It stays unchanged")
     });
-    let rejected = refused
-        .iter()
-        .map(|it| format!("{}: {}", it.key, it.reason));
+    let rejected = done.refused.iter();
+    let rejected = rejected.map(|it| format!("{}: {}", it.key, it.reason));
     let failed = indexed.failed.into_iter();
     let failed = failed.map(|key| format!("the index of {key} was not written"));
     let reasons: Vec<String> = conflicts.chain(rejected).chain(failed).collect();
     let mut text = format!(
         "{} new at {to}, {} unchanged; {} sent",
-        are(created.len(), "document"),
-        are(unchanged.len(), "document"),
+        are(done.created.len(), "document"),
+        are(done.unchanged.len(), "document"),
         are(sent, "archive")
     );
-    if !erased.is_empty() {
-        let count = plural(erased.len(), "document");
+    if !done.erased.is_empty() {
+        let count = plural(done.erased.len(), "document");
         text.push_str(&format!(
             "; left out {count}, because the content was erased"
         ));
     }
-    let report = json!({ "created": created.len(), "unchanged": unchanged.len(), "sent": sent, "erased": erased.len() });
-    let worst = match (reasons.is_empty(), refused.is_empty()) {
+    let report = json!({
+        "created": done.created.len(), "unchanged": done.unchanged.len(), "sent": sent, "erased": done.erased.len(),
+    });
+    let worst = match (reasons.is_empty(), done.refused.is_empty()) {
         (true, _) => None,
         (false, true) => Some(Failure::Conflict(reasons.clone())),
         (false, false) => Some(Failure::Refused(reasons.clone())),
@@ -172,9 +167,9 @@ fn send_archives(
                     size: copy.size(path).ok_or_else(missing)?,
                 })
             });
-            let mut missing = client
-                .missing(bodies.collect::<Result<_, Failure>>()?)?
-                .missing;
+            let archives = bodies.collect::<Result<_, Failure>>()?;
+            let call = Call::post(&STORED_ARCHIVES).json(&UploadsBody { archives })?;
+            let mut missing = client.call::<UploadsAnswer>(call)?.missing;
             // The digest in the key of a blob may be another one.
             for missing in &mut missing {
                 let sha256 = sums.get(&missing.filename);

@@ -34,13 +34,8 @@ pub(crate) struct AcceptedLosses {
 pub(crate) enum AcceptedLoss {
     /// The loss of entries of the audit log.
     AuditLog,
-    /// The loss of a release.
-    Release {
-        /// The key of its document.
-        key: String,
-        /// The name on the command line.
-        name: String,
-    },
+    /// The loss of the release with this name.
+    Release(String),
 }
 
 impl FromStr for AcceptedLoss {
@@ -50,12 +45,10 @@ impl FromStr for AcceptedLoss {
         if text == "audit-log" {
             return Ok(Self::AuditLog);
         }
-        let key = FactKey::parse_release(text)
-            .ok_or("it must be ADDRESS@VERSION, such as acme/widget@1.0.0, or audit-log")?;
-        Ok(Self::Release {
-            key: key.to_string(),
-            name: text.to_owned(),
-        })
+        match FactKey::parse_release(text) {
+            Some(_) => Ok(Self::Release(text.to_owned())),
+            None => Err("it must be ADDRESS@VERSION, such as acme/widget@1.0.0, or audit-log"),
+        }
     }
 }
 
@@ -64,7 +57,7 @@ impl AcceptedLoss {
     pub(crate) fn release(&self) -> Option<&str> {
         match self {
             Self::AuditLog => None,
-            Self::Release { name, .. } => Some(name),
+            Self::Release(name) => Some(name),
         }
     }
 }
@@ -73,7 +66,9 @@ impl AcceptedLoss {
 pub(super) fn accepts(accepted: &[AcceptedLoss], fact: &str) -> bool {
     accepted.iter().any(|loss| match loss {
         AcceptedLoss::AuditLog => Log::has(fact),
-        AcceptedLoss::Release { key, .. } => key == fact,
+        AcceptedLoss::Release(name) => {
+            FactKey::parse_release(name).is_some_and(|key| key.to_string() == fact)
+        }
     })
 }
 
@@ -174,10 +169,7 @@ impl Older {
     /// Compares an immutable document of the registry with the copy's. The loss of the copy's may be accepted, and the release
     /// may have been erased according to the log.
     fn compare(&mut self, fact: &FactBody, log: &Log) {
-        let FactBody {
-            key: name,
-            document,
-        } = fact;
+        let (name, document) = (&fact.key, &fact.document);
         let Some(key) = FactKey::parse(name) else {
             return;
         };

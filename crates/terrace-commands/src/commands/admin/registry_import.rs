@@ -2,7 +2,6 @@
 //!
 //! Everything is published through the ordinary API, so the registry checks it as if its author had published it.
 
-mod module;
 mod names;
 mod preview;
 mod provider;
@@ -15,11 +14,13 @@ use serde_json::json;
 use terrace_core::model::address::{ModuleAddress, ProviderAddress};
 use terrace_core::model::name::{Hostname, ModuleNamespace, Namespace};
 use terrace_core::model::package::Package;
+use terrace_core::model::version::Version;
 use terrace_core::upstream::origin::{OriginError, OriginVersion, Service};
 
-use crate::args::{ArchiveHostArguments, RegistryArguments};
+use crate::args::ArchiveHostArguments;
 use crate::commands::circuit_breaker::{CircuitBreaker, TryError};
-use crate::commands::connection::{connect, connect_if_given, registry_url};
+use crate::commands::connection::{Session, connect_if_given, registry_url};
+use crate::commands::publish::module;
 use crate::commands::report::{Done, Outcome, Report};
 use crate::credentials::{Token, TokenPlace};
 use crate::error::Failure;
@@ -27,6 +28,7 @@ use crate::http::BaseUrl;
 use crate::output::Output;
 use crate::registry::client::Client;
 use crate::registry::publish::PublishRequest;
+use crate::source::repository::ReleaseSource;
 use crate::upstream::module_registry::ModuleRegistry;
 use crate::upstream::{HostOverride, Upstream, failure};
 use names::Names;
@@ -102,9 +104,9 @@ struct Import<'a> {
 /// Imports the providers and modules of another registry.
 pub(super) fn import(
     arguments: &RegistryImportArguments,
-    registry: &RegistryArguments,
-    output: &Output,
+    session: Session<'_>,
 ) -> Result<(), Failure> {
+    let Session { registry, output } = session;
     let from = arguments.from.clone().ok_or_else(|| {
         Failure::Usage("--from is missing: it is the URL of the registry to import from".to_owned())
     })?;
@@ -115,7 +117,7 @@ pub(super) fn import(
     }
     let client = match arguments.dry_run {
         true => connect_if_given(registry, output)?,
-        false => Some(connect(registry, output)?),
+        false => Some(session.connect()?),
     };
     let origin = Origin::find(&from, arguments, registry.retries, output)?;
     let url = client.as_ref().map(|client| client.url().to_owned());
@@ -234,17 +236,55 @@ impl Import<'_> {
     fn publish(&self, request: &PublishRequest) -> Result<Done, TryError> {
         let sent = request.send(self.client, self.output, || Ok(()));
         let receipt = sent.map_err(TryError::Registry)?;
-        for warning in &receipt.warnings {
-            let (address, version) = (&request.address, &request.version);
-            self.output
-                .warning(&format!("{address} {version}: {warning}"));
-        }
-        Ok(Done {
-            status: receipt.status,
-            text: String::new(),
-            lines: Vec::new(),
-            details: json!({ "kind": request.kind.as_str(), "uploaded": receipt.uploaded }),
-        })
+        let about = format!("{} {}", request.address, request.version);
+        receipt.warn(&about, self.output);
+        let details = json!({ "kind": request.kind.as_str(), "uploaded": receipt.uploaded });
+        Ok(Done::plain(receipt.status, details))
+    }
+}
+
+impl Origin<'_> {
+    /// Returns the versions of a module, in ascending order. Warns about those that no client can request.
+    fn module_versions(
+        &self,
+        address: &ModuleAddress,
+        output: &Output,
+    ) -> Result<Vec<OriginVersion>, Failure> {
+        self.module_registry()?
+            .versions(&self.upstream, address, output)
+    }
+
+    fn module_registry(&self) -> Result<&ModuleRegistry, Failure> {
+        let url = &self.url;
+        let missing = || Failure::refused(format!("{url} has no registry of modules"));
+        self.modules.as_ref().ok_or_else(missing)
+    }
+}
+
+impl Import<'_> {
+    /// Imports one version of a module.
+    fn module(&self, address: &ModuleAddress, version: &Version) -> Tried {
+        let Origin {
+            upstream, hostname, ..
+        } = &self.origin;
+        let registry = self.origin.module_registry()?;
+        let location = registry.locate(upstream, address, version)?;
+        let located = upstream.located(location, hostname)?;
+        let package =
+            upstream.module_package(&located, hostname, format!("{address} {version}"))?;
+        // The URL of an archive is not that of a repository.
+        let source = match package.source.commit {
+            Some(_) => package.source,
+            None => ReleaseSource::default(),
+        };
+        let request = module::describe(
+            (package.archive, package.format),
+            (address, version),
+            package.subdir.as_ref(),
+            source,
+            self.output,
+        )?;
+        self.publish(&request)
     }
 }
 

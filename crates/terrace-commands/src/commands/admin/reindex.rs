@@ -42,29 +42,23 @@ pub(super) fn reindex(
         accept_loss,
     };
     let done = walk(&client, body, output)?;
-    let ReindexAnswer {
-        looked_at,
-        rewritten,
-        removed,
-        failed,
-        lost,
-        ..
-    } = &done;
-    if !failed.is_empty() {
-        let failed = failed.join(", ");
+    if !done.failed.is_empty() {
+        let failed = done.failed.join(", ");
         return Err(Failure::Unexpected(format!(
             "these indices were not rebuilt: {failed}; the registry's log contains the reason"
         )));
     }
-    if !lost.is_empty() {
-        return Err(Failure::Refused(lost.iter().map(describe_lost).collect()));
+    if !done.lost.is_empty() {
+        let lost = done.lost.iter().map(describe_lost);
+        return Err(Failure::Refused(lost.collect()));
     }
-    if let (Some(package), 0) = (package, *looked_at) {
+    if let (Some(package), 0) = (package, done.looked_at) {
         let url = client.url();
         return Err(Failure::Missing(format!(
             "nothing is published as {package} at {url}, and it has no index"
         )));
     }
+    let (looked_at, rewritten, removed) = (done.looked_at, done.rewritten, done.removed);
     let text = format!(
         "checked {looked_at}, rebuilt {}, removed {}",
         rewritten.len(),

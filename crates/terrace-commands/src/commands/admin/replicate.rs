@@ -17,7 +17,7 @@ use crate::http::{self, Retries};
 use crate::output::{Output, bytes, plural};
 use crate::parallel;
 use crate::registry::client::{Call, Client};
-use crate::registry::upload::{Storage, Upload, upload};
+use crate::registry::upload::{FALLBACK, Upload, upload};
 use crate::upstream::AttemptError;
 
 /// The number of archives that are copied at once.
@@ -71,47 +71,37 @@ pub(super) fn replicate(dry_run: bool, session: Session<'_>) -> Result<(), Failu
     if !refused.is_empty() {
         return Err(Failure::Refused(refused.into_iter().collect()));
     }
-    let Difference {
-        stored,
-        missing,
-        missing_bytes,
-        erased,
-        surplus,
-    } = &found;
-    let of_all = plural(*stored, "archive");
+    let of_all = plural(found.stored, "archive");
+    let (missing, size) = (found.missing, bytes(found.missing_bytes));
     let mut lines = vec![match (dry_run, missing) {
         (_, 0) => format!("the second bucket has all of {of_all}"),
-        (true, _) => format!(
-            "the second bucket lacks {missing} of {of_all} ({})",
-            bytes(*missing_bytes)
-        ),
+        (true, _) => format!("the second bucket lacks {missing} of {of_all} ({size})"),
         // The others were removed in the meantime.
         (false, _) => format!(
-            "copied {count} of {missing} missing archives ({}); the second bucket has all of {of_all}",
-            bytes(*missing_bytes)
+            "copied {count} of {missing} missing archives ({size}); the second bucket has all of {of_all}"
         ),
     }];
-    if !erased.is_empty() {
+    if !found.erased.is_empty() {
         lines.push(format!(
             "the second bucket still has {}: the scheduled copy removes them",
-            plural(erased.len(), "erased archive")
+            plural(found.erased.len(), "erased archive")
         ));
     }
-    if let Some(first) = surplus.first() {
+    if let Some(first) = found.surplus.first() {
         lines.push(format!(
             "only the second bucket has {}, such as {first}: the main bucket has lost them (`terrace admin verify`), or they were removed \
              while the settings of the second bucket were absent; then remove them from it (--json has all keys)",
-            plural(surplus.len(), "archive")
+            plural(found.surplus.len(), "archive")
         ));
     }
     let report = json!({
         "status": if dry_run { "dry_run" } else { "ok" },
-        "stored": stored,
+        "stored": found.stored,
         "missing": missing,
-        "missing_bytes": missing_bytes,
+        "missing_bytes": found.missing_bytes,
         "copied": count,
-        "erased": erased,
-        "surplus": surplus,
+        "erased": found.erased,
+        "surplus": found.surplus,
     });
     output.result(&lines, &report);
     Ok(())
@@ -177,6 +167,6 @@ fn copy(client: &Client<'_>, agent: &Agent, missing: &MissingCopy, output: &Outp
         upload: missing.upload.clone(),
     };
     let agent = client.http().agent();
-    let outcomes = upload(agent, Storage::Fallback, &[(&archive, job)], output);
+    let outcomes = upload(agent, FALLBACK, &[(&archive, job)], output);
     outcomes.into_iter().next().unwrap_or(Upload::NotTried)
 }

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use terrace_base::time::UnixTime;
-use terrace_core::api::admin::{DocumentedArchive, FactBody, StoredArchive};
+use terrace_core::api::admin::{DocumentedAnswer, DocumentedArchive, FactBody, StoredArchive};
+use terrace_core::api::endpoint::DOCUMENTED;
 use terrace_core::maintenance::audit::{AuditChain, AuditEntry, AuditError};
 use terrace_core::maintenance::garbage::{GarbageDocument, GarbageState};
 use terrace_core::maintenance::restore::Restored;
@@ -12,7 +13,7 @@ use terrace_core::storage::key::{AUDIT, BytesKey, FactKey, GARBAGE, RELEASES};
 
 use crate::error::Failure;
 use crate::output::{Output, plural};
-use crate::registry::client::Client;
+use crate::registry::client::{Call, Client};
 
 /// Asks for page after page of a listing. `ask` gets the cursor of a page, and returns that of the next one.
 pub(crate) fn each_page(
@@ -136,7 +137,7 @@ pub(super) fn all_archives(
 pub(super) fn documented(client: &Client<'_>) -> Result<Vec<DocumentedArchive>, Failure> {
     let (mut all, mut unknown) = (Vec::new(), Vec::new());
     each_page(|after| {
-        let page = client.documented(after)?;
+        let page: DocumentedAnswer = client.call(Call::get(&DOCUMENTED).query("after", after))?;
         all.extend(page.documented);
         unknown.extend(page.unknown);
         Ok(page.next)

@@ -8,8 +8,8 @@ use terrace_core::model::name::Namespace;
 use terrace_core::model::status::{KeyState, Reason};
 use terrace_openpgp::KeyId;
 
-use super::everywhere::of_all_namespaces;
 use super::report::document;
+use crate::commands::admin::stored::each_page;
 use crate::commands::connection::Session;
 use crate::error::Failure;
 use crate::output::Output;
@@ -45,14 +45,10 @@ fn change(
     session: Session<'_>,
 ) -> Result<(), Failure> {
     let output = session.output;
-    let KeyStatusArguments {
-        namespace,
-        key_id,
-        reason,
-    } = arguments;
+    let (namespace, key_id, reason) = (&arguments.namespace, arguments.key_id, &arguments.reason);
     let keys = set(arguments, namespace, status, &session.connect()?, output)?;
     let mut text = format!("{key_id} is {status} for {namespace}: {holds} ({reason})");
-    if !has(&keys, *key_id) {
+    if !has(&keys, key_id) {
         let add = output.command(format_args!("key add {namespace} FILE"));
         text.push_str(&format!(
             ". It is not among the keys of {namespace}, so it may sign no new versions; to allow that: {add}"
@@ -173,4 +169,34 @@ fn others(
 
 fn has(keys: &SigningKeysDocument, key_id: KeyId) -> bool {
     keys.keys.iter().any(|key| key.key_id == key_id)
+}
+
+/// The key prefix of the documents with the signing keys of a namespace.
+const KEYS: &str = "keys/";
+
+/// Returns the keys of every namespace, and warns about damaged documents. Only the scopes admin and backup suffice.
+pub(crate) fn of_all_namespaces(
+    client: &Client<'_>,
+    output: &Output,
+) -> Result<Vec<(Namespace, SigningKeysDocument)>, Failure> {
+    let mut found = Vec::new();
+    each_page(|after| {
+        let page = client.facts(KEYS, after)?;
+        for key in &page.unreadable {
+            output.warning(&format!(
+                "{key} is damaged, so its keys were not considered: run {}",
+                output.command("admin verify")
+            ));
+        }
+        for fact in &page.facts {
+            let malformed =
+                || Failure::Unexpected(format!("{}: the document is damaged", fact.key));
+            let name = fact.key.strip_prefix(KEYS);
+            let namespace = name.and_then(|name| name.parse().ok());
+            let keys = serde_json::from_str(&fact.document).map_err(|_| malformed())?;
+            found.push((namespace.ok_or_else(malformed)?, keys));
+        }
+        Ok(page.next)
+    })?;
+    Ok(found)
 }

@@ -8,7 +8,6 @@ mod module_calls;
 mod module_package;
 mod modules;
 mod selection;
-mod stored_packages;
 mod toml_list;
 mod version;
 
@@ -27,10 +26,10 @@ use terrace_core::upstream::origin::{
     Constraints, OriginVersion, OriginVersions, PublishedVersion, Service,
 };
 
-use crate::args::{ArchiveHostArguments, RegistryArguments, duration};
+use crate::args::{ArchiveHostArguments, duration};
 use crate::clock;
 use crate::commands::circuit_breaker::CircuitBreaker;
-use crate::commands::connection::{connect, connect_if_given, registry_url};
+use crate::commands::connection::{Session, connect_if_given, registry_url};
 use crate::commands::report::{Outcome, Report, Skipped};
 use crate::error::Failure;
 use crate::output::Output;
@@ -136,11 +135,7 @@ fn package_to_add(text: &str) -> Result<Package, String> {
 }
 
 /// Mirrors one provider or module.
-pub(crate) fn add(
-    arguments: &MirrorAddArguments,
-    registry: &RegistryArguments,
-    output: &Output,
-) -> Result<(), Failure> {
+pub(crate) fn add(arguments: &MirrorAddArguments, session: Session<'_>) -> Result<(), Failure> {
     let versions = match &arguments.versions {
         Some(constraints) => VersionSelection::All(constraints.clone()),
         None => VersionSelection::Newest(None),
@@ -172,7 +167,7 @@ pub(crate) fn add(
         let address = arguments.address.address();
         Failure::Usage(format!("{address} has no hostname"))
     })?;
-    if let Some(url) = registry_url(registry)?
+    if let Some(url) = registry_url(session.registry)?
         && OwnHosts::new(&url.origin(), &[]).include(hostname)
     {
         return Err(Failure::refused(format!(
@@ -184,17 +179,12 @@ pub(crate) fn add(
         (found, Vec::new()),
         (named, arguments.replace.as_ref()),
         &arguments.mirror,
-        registry,
-        output,
+        session,
     )
 }
 
 /// Mirrors the providers that files require, and the modules that they call.
-pub(crate) fn sync(
-    arguments: &MirrorSyncArguments,
-    registry: &RegistryArguments,
-    output: &Output,
-) -> Result<(), Failure> {
+pub(crate) fn sync(arguments: &MirrorSyncArguments, session: Session<'_>) -> Result<(), Failure> {
     let mut found = Selections::default();
     let mut failed = Vec::new();
     let hosts = arguments.mirror.default_hosts()?;
@@ -222,17 +212,12 @@ pub(crate) fn sync(
             selection.platforms.clone_from(&arguments.mirror.platforms);
         }
     }
-    if let Some(url) = registry_url(registry)? {
+    if let Some(url) = registry_url(session.registry)? {
         let origin = url.origin();
         found.skip(|hostname| OwnHosts::new(&origin, &[]).include(hostname));
     }
-    run(
-        (found, failed),
-        (Vec::new(), None),
-        &arguments.mirror,
-        registry,
-        output,
-    )
+    let none = (Vec::new(), None);
+    run((found, failed), none, &arguments.mirror, session)
 }
 
 /// Makes modules of one public registry those of the other, because one stored copy serves both names, and tells of it.
@@ -264,12 +249,12 @@ fn run(
     (mut found, failed): (Selections, Vec<Failure>),
     (named, replace): (Vec<Hostname>, Option<&Reason>),
     arguments: &MirrorArguments,
-    registry: &RegistryArguments,
-    output: &Output,
+    session: Session<'_>,
 ) -> Result<(), Failure> {
+    let Session { registry, output } = session;
     let client = match arguments.dry_run {
         true => connect_if_given(registry, output)?,
-        false => Some(connect(registry, output)?),
+        false => Some(session.connect()?),
     };
     join_public(&mut found, arguments, output);
     let is_one = !named.is_empty();

@@ -13,9 +13,8 @@ use terrace_core::publish::MirrorPublication;
 
 use super::directory::{Directory, ListedPackage, ListedVersion};
 use crate::archive::{Archive, read_file};
-use crate::args::RegistryArguments;
 use crate::commands::circuit_breaker::CircuitBreaker;
-use crate::commands::connection::{connect, registry_url};
+use crate::commands::connection::{Session, registry_url};
 use crate::commands::report::{Done, Outcome, Report, Skipped};
 use crate::error::Failure;
 use crate::http::BaseUrl;
@@ -35,31 +34,21 @@ pub(crate) struct MirrorPushArguments {
 }
 
 /// Publishes everything in a mirror directory, one version after another.
-pub(crate) fn push(
-    arguments: &MirrorPushArguments,
-    registry: &RegistryArguments,
-    output: &Output,
-) -> Result<(), Failure> {
-    let client = if arguments.dry_run {
-        None
-    } else {
-        Some(connect(registry, output)?)
-    };
-    let url = registry_url(registry)?;
+pub(crate) fn push(arguments: &MirrorPushArguments, session: Session<'_>) -> Result<(), Failure> {
+    let output = session.output;
+    let client = (!arguments.dry_run).then(|| session.connect());
+    let client = client.transpose()?;
+    let url = registry_url(session.registry)?;
     let origin = url.as_ref().map(BaseUrl::origin);
     let own = origin.as_deref().map(|origin| OwnHosts::new(origin, &[]));
-    let Directory {
-        versions,
-        reasons,
-        skipped,
-    } = Directory::read(&arguments.dir, own).map_err(Failure::refused)?;
-    if versions.is_empty() && reasons.is_empty() {
+    let found = Directory::read(&arguments.dir, own).map_err(Failure::refused)?;
+    if found.versions.is_empty() && found.reasons.is_empty() {
         let place = arguments.dir.display();
         let nothing = format!(
             "{place} contains no provider to mirror: there is neither a <hostname>/<namespace>/<type>/<version>.json nor a zip in \
              such a directory, nor the export.json of a whole `terrace admin export`"
         );
-        let skipped = skipped.iter().map(Skipped::to_string);
+        let skipped = found.skipped.iter().map(Skipped::to_string);
         let reasons = std::iter::once(nothing).chain(skipped);
         return Err(Failure::Refused(reasons.take(limits::REASONS).collect()));
     }
@@ -69,10 +58,10 @@ pub(crate) fn push(
     let mut report = Report::new(kind, url, arguments.dry_run);
     report.details = json!({
         "directory": arguments.dir.display().to_string(),
-        "skipped": skipped,
+        "skipped": found.skipped,
     });
-    (report.unread, report.skipped) = (reasons, skipped);
-    for listed in &versions {
+    (report.unread, report.skipped) = (found.reasons, found.skipped);
+    for listed in &found.versions {
         let outcome = if breaker.is_open() {
             Outcome::NotTried
         } else {
@@ -99,26 +88,18 @@ fn push_version(listed: &ListedVersion, client: Option<&Client<'_>>, output: &Ou
         Ok(request) => request,
         Err(reasons) => return Outcome::Failed(Failure::Refused(reasons)),
     };
-    let done = |status, lines, details| {
-        Outcome::Done(Done {
-            status,
-            text: String::new(),
-            lines,
-            details,
-        })
-    };
     let archives = request.listed_archives();
     let Some(client) = client else {
         let details = json!({ "archives": archives, "request": request.as_json() });
-        return done("dry_run", request.archive_lines(), details);
+        let mut done = Done::plain("dry_run", details);
+        done.lines = request.archive_lines();
+        return Outcome::Done(done);
     };
     match request.send(client, output, || Ok(())) {
         Ok(receipt) => {
-            for warning in &receipt.warnings {
-                output.warning(&format!("{address} {version}: {warning}"));
-            }
+            receipt.warn(&format!("{address} {version}"), output);
             let details = json!({ "archives": archives, "uploaded": receipt.uploaded });
-            done(receipt.status, Vec::new(), details)
+            Outcome::Done(Done::plain(receipt.status, details))
         }
         Err(failure) => Outcome::Failed(failure),
     }

@@ -1,18 +1,21 @@
 //! `terrace mirror block` and `terrace mirror unblock`.
 
+use std::time::Duration;
+
 use clap::Args;
 use serde_json::json;
-use terrace_core::api::admin::StatusBody;
+use terrace_base::time::UnixTime;
+use terrace_core::api::admin::{ReindexBody, StatusBody};
 use terrace_core::model::name::PUBLIC_HOSTS;
 use terrace_core::model::package::Package;
 use terrace_core::model::status::{Reason, StatusDocument};
 
-use super::propagation::{rewrite_versions, settle};
-use super::subject::BlockSubject;
-use super::{list, mirrored, part};
-use crate::args::{PackageSpec, RegistryArguments};
+use super::{BlockSubject, list, mirrored, part};
+use crate::args::PackageSpec;
+use crate::clock;
 use crate::commands::admin::erase::MODULE_IS_MISSING;
-use crate::commands::connection::connect;
+use crate::commands::admin::reindex;
+use crate::commands::connection::Session;
 use crate::error::Failure;
 use crate::output::{Output, with_times};
 use crate::registry::client::Client;
@@ -41,13 +44,9 @@ pub(crate) struct UnblockArguments {
 const NO_REASON: &str = "unblocked";
 
 /// Blocks a package or a version of it.
-pub(super) fn block(
-    arguments: &BlockArguments,
-    registry: &RegistryArguments,
-    output: &Output,
-) -> Result<(), Failure> {
+pub(super) fn block(arguments: &BlockArguments, session: Session<'_>) -> Result<(), Failure> {
     let BlockArguments { subject, reason } = arguments;
-    let client = connect(registry, output)?;
+    let (client, output) = (session.connect()?, session.output);
     let spec = match subject {
         BlockSubject::Part(part) => return part::block(&client, part, reason, output),
         BlockSubject::Package(spec) => mirrored(spec, &client)?,
@@ -80,12 +79,8 @@ pub(super) fn block(
 }
 
 /// Lifts the block of a package or of a version of it.
-pub(super) fn unblock(
-    arguments: &UnblockArguments,
-    registry: &RegistryArguments,
-    output: &Output,
-) -> Result<(), Failure> {
-    let client = connect(registry, output)?;
+pub(super) fn unblock(arguments: &UnblockArguments, session: Session<'_>) -> Result<(), Failure> {
+    let (client, output) = (session.connect()?, session.output);
     let spec = match &arguments.subject {
         BlockSubject::Part(part) => return part::unblock(&client, part, output),
         BlockSubject::Package(spec) => mirrored(spec, &client)?,
@@ -152,4 +147,42 @@ fn report(spec: &PackageSpec, text: String, statuses: &StatusDocument, output: &
         "statuses": with_times(statuses),
     });
     output.result(&[text], &report);
+}
+
+/// How long a location may still read what an index contained before a block, in seconds: KV's own time, and that of the
+/// edge. Until then, a repair cannot see that the index was written.
+const SETTLING_SECONDS: u64 = 60;
+
+/// Waits until a block has reached every location.
+pub(super) fn settle(blocked_at: UnixTime, output: &Output) {
+    let age = clock::now().since(blocked_at);
+    let seconds = SETTLING_SECONDS.saturating_sub(age);
+    if seconds > 0 {
+        output.progress(&format!(
+            "the block is recent: waiting {seconds} s, until it has reached every location"
+        ));
+        std::thread::sleep(Duration::from_secs(seconds));
+    }
+}
+
+/// Writes the indices of all stored versions, in steps. If this is interrupted, the periodic repair continues.
+pub(super) fn rewrite_versions(
+    client: &Client<'_>,
+    address: &str,
+    output: &Output,
+) -> Result<(), Failure> {
+    let body = ReindexBody {
+        package: Some(address.to_owned()),
+        ..ReindexBody::default()
+    };
+    output.progress(&format!("updating the stored versions of {address}"));
+    let done = reindex::walk(client, body, output)?;
+    if done.failed.is_empty() {
+        return Ok(());
+    }
+    let failed = done.failed.join(", ");
+    Err(Failure::Unexpected(format!(
+        "the change is stored, but these indices were not written: {failed}; run the command again, or leave it to the periodic \
+         repair. The registry's log contains the reason"
+    )))
 }

@@ -17,11 +17,10 @@ use terrace_core::model::version::Version;
 use terrace_core::storage::key::{FactKey, RULES};
 use terrace_core::storage::release::Release;
 
-use super::mirrored;
-use super::subject::BlockSubject;
-use crate::args::{PackageSpec, RegistryArguments};
+use super::{BlockSubject, mirrored};
+use crate::args::PackageSpec;
 use crate::commands::admin::stored::each_page;
-use crate::commands::connection::connect;
+use crate::commands::connection::Session;
 use crate::error::Failure;
 use crate::output::{Column, Output, Screen, Table, bytes, plural, shown};
 use crate::registry::client::Client;
@@ -73,12 +72,8 @@ struct BlockLine {
 }
 
 /// Lists the stored versions of mirrored packages.
-pub(super) fn list(
-    arguments: &MirrorListArguments,
-    registry: &RegistryArguments,
-    output: &Output,
-) -> Result<(), Failure> {
-    let client = connect(registry, output)?;
+pub(super) fn list(arguments: &MirrorListArguments, session: Session<'_>) -> Result<(), Failure> {
+    let (client, output) = (session.connect()?, session.output);
     let part = arguments.part.as_ref();
     if let Some(BlockSubject::Package(spec)) = part {
         let spec = mirrored(spec, &client)?;
@@ -139,8 +134,8 @@ pub(super) fn list(
 }
 
 /// Lists the blocks of packages and versions.
-pub(super) fn blocks(registry: &RegistryArguments, output: &Output) -> Result<(), Failure> {
-    let client = connect(registry, output)?;
+pub(super) fn blocks(session: Session<'_>) -> Result<(), Failure> {
+    let (client, output) = (session.connect()?, session.output);
     let parts = blocked_parts(&client, output)?;
     let of_parts = parts.into_iter().map(|part| BlockLine {
         address: part.block.providers.to_string(),

@@ -50,8 +50,8 @@ pub(super) fn run(departure: &Departure<'_>, session: Session<'_>) -> Result<(),
             None => {}
         }
     }
-    let own = accepted(belongings.own())?;
-    let created = texts(&accepted(belongings.created())?);
+    let own = accepted(&belongings.own)?;
+    let created = texts(&accepted(&belongings.created)?);
     let (webhooks, keys) = (seen.webhooks(&belongings), seen.keys(&belongings));
     let left = [
         (
@@ -71,7 +71,7 @@ pub(super) fn run(departure: &Departure<'_>, session: Session<'_>) -> Result<(),
             "key remove, or key revoke",
         ),
     ];
-    let is_unknown = belongings.own().is_empty()
+    let is_unknown = belongings.own.is_empty()
         && removed.is_empty()
         && left.iter().all(|(objects, ..)| objects.is_empty());
     let changes = departure.change(&seen.caller, own, removed, &client);

@@ -76,20 +76,10 @@ pub(super) fn is_later(time: &str) -> bool {
 
 /// Describes a new token in a line.
 pub(super) fn described(token: &TokenAnswer) -> String {
-    let TokenAnswer {
-        id,
-        name,
-        scopes,
-        expires,
-        created_by,
-        ..
-    } = token;
-    let until = match expires {
+    let until = match &token.expires {
         Some(expires) => format!("expires {expires}"),
         None => "does not expire".to_owned(),
     };
-    format!(
-        "{id}  {}  {until}  {name}  by {created_by}",
-        scopes.join(" ")
-    )
+    let (id, name, scopes) = (&token.id, &token.name, token.scopes.join(" "));
+    format!("{id}  {scopes}  {until}  {name}  by {}", token.created_by)
 }

@@ -114,24 +114,3 @@ impl Call {
         }
     }
 }
-
-#[cfg(test)]
-#[test]
-fn a_path_is_that_of_the_endpoint_with_its_parameters() {
-    use terrace_core::api::endpoint::{API_SEARCH, DOCUMENTATION};
-    let none: Option<u32> = None;
-    let call = Call::get(&API_SEARCH).query("limit", none);
-    let call = call.query("q", Some("a/b&c")).query("kind", Some("module"));
-    assert_eq!(call.path, "/api/v1/search?q=a%2Fb%26c&kind=module");
-    let version = "1.0.0".parse().unwrap();
-    for (address, kind) in [
-        ("acme/widget", "providers"),
-        ("acme/vpc/aws", "modules"),
-        ("a.example/acme/widget", "mirror"),
-    ] {
-        let package = Package::parse_address(address).unwrap();
-        let call = Call::get(&DOCUMENTATION).of_version(&package, &version);
-        let path = format!("/admin/v1/{kind}/{address}/1.0.0/documentation");
-        assert_eq!(call.path, path);
-    }
-}

@@ -5,7 +5,6 @@
 //! names that lead out of a directory, or the same name twice: nothing is ever written over something else, and no link is.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write as _};
 use std::path::Path;
@@ -41,29 +40,15 @@ pub(crate) struct PackedCommit {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Absent {
     pub(crate) path: String,
-    pub(crate) why: Absence,
+    pub(crate) why: &'static str,
 }
 
-/// The reason that files are not those of a clone.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Absence {
-    /// They are part of another repository.
-    Submodule,
-    /// Git LFS has them elsewhere.
-    Lfs,
-    /// A link leads out of the package, in a circle, or nowhere.
-    Link,
-}
+/// The reasons that files are not those of a clone.
+const SUBMODULE: &str = "is a submodule of git, whose files are in another repository";
 
-impl fmt::Display for Absence {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Submodule => "is a submodule of git, whose files are in another repository",
-            Self::Lfs => "is stored by Git LFS, and the repository has only a pointer to it",
-            Self::Link => "is a link that leads out of the package, in a circle, or nowhere",
-        })
-    }
-}
+const LFS: &str = "is stored by Git LFS, and the repository has only a pointer to it";
+
+const LINK: &str = "is a link that leads out of the package, in a circle, or nowhere";
 
 /// Packs the tree of a commit. No ignore file and no attribute counts, and nothing is left out for what it contains.
 ///
@@ -187,7 +172,7 @@ impl<'o> Found<'o> {
                 ));
             }
             if contents.starts_with(LFS_POINTER) {
-                let (path, why) = (path.clone(), Absence::Lfs);
+                let (path, why) = (path.clone(), LFS);
                 self.absent.push(Absent { path, why });
             }
             take(path, entry.kind == EntryKind::Executable, &contents)?;
@@ -248,12 +233,12 @@ impl<'o> Found<'o> {
                     Some(_) => Err(format!("{real}: the repository has this name twice")),
                 };
             }
-            EntryKind::Submodule => Absence::Submodule,
+            EntryKind::Submodule => SUBMODULE,
             EntryKind::Link => match self.target(entry, real)? {
                 Some((target, real)) if links < MOST_LINKS => {
                     return self.entry(&target, path, &real, links + 1);
                 }
-                _ => Absence::Link,
+                _ => LINK,
             },
         };
         self.absent.push(Absent { path, why });
@@ -290,18 +275,9 @@ mod tests {
     use std::collections::BTreeSet;
     use std::io::Read as _;
     use std::os::unix::fs::symlink;
-    use std::path::Path;
-    use std::process::Command;
 
     use super::*;
-    use crate::source::git::{Repository, run};
-
-    fn git(directory: &Path, arguments: &[&str]) {
-        let mut command = Command::new("git");
-        command.arg("-C").arg(directory);
-        command.args(["-c", "user.name=a", "-c", "user.email=a@b.example"]);
-        run(command.args(arguments)).unwrap();
-    }
+    use crate::source::git::{Repository, git_at, git_in as git};
 
     #[test]
     fn a_name_that_leads_to_another_place_is_refused() {
@@ -322,8 +298,8 @@ mod tests {
             "commit HEAD\ncommitter a <a@b.example> 0 +0000\ndata 0\nM 644 inline {deep}f\ndata 0\n\n"
         );
         std::fs::write(&stream, commit).unwrap();
-        let mut import = Command::new("git");
-        import.arg("-C").arg(top).args(["fast-import", "--quiet"]);
+        let mut import = git_at(top);
+        import.args(["fast-import", "--quiet"]);
         let stream = File::open(stream).unwrap();
         assert!(import.stdin(stream).status().unwrap().success());
         let objects = Repository::at(top).unwrap().objects().unwrap();
@@ -392,12 +368,12 @@ mod tests {
         linked.read_to_string(&mut text).unwrap();
         assert_eq!(text, "b");
         let absent = packed.absent.iter().map(|it| (it.path.as_str(), it.why));
-        let absent: Vec<(&str, Absence)> = absent.collect();
+        let absent: Vec<(&str, &str)> = absent.collect();
         let expected = [
-            ("outside", Absence::Link),
-            ("sub", Absence::Submodule),
-            ("tests/circle", Absence::Link),
-            ("image.bin", Absence::Lfs),
+            ("outside", LINK),
+            ("sub", SUBMODULE),
+            ("tests/circle", LINK),
+            ("image.bin", LFS),
         ];
         assert_eq!(absent, expected);
     }

@@ -191,17 +191,12 @@ fn entries(mut bytes: &[u8], digest_bytes: usize) -> Option<Vec<Entry>> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::source::git::{Repository, run};
+    use crate::source::git::{Repository, git_in};
 
     #[test]
     fn an_object_that_is_too_large_says_nothing_about_the_next_one() {
         let directory = tempfile::tempdir().unwrap();
-        let git = |arguments: &[&str]| {
-            let mut command = Command::new("git");
-            let output = run(command.arg("-C").arg(directory.path()).args(arguments)).unwrap();
-            String::from_utf8(output.stdout).unwrap().trim().to_owned()
-        };
+        let git = |arguments: &[&str]| git_in(directory.path(), arguments);
         git(&["init", "--quiet"]);
         let store = |name: &str, contents: &str| {
             std::fs::write(directory.path().join(name), contents).unwrap();

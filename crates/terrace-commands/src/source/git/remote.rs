@@ -244,16 +244,9 @@ fn size_of(directory: &Path) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::git_in as git;
     use super::*;
     use crate::output::Verbosity;
-
-    fn git(directory: &Path, arguments: &[&str]) -> String {
-        let mut command = Command::new("git");
-        command.arg("-C").arg(directory);
-        command.args(["-c", "user.name=a", "-c", "user.email=a@b.example"]);
-        let output = run(command.args(arguments)).unwrap();
-        String::from_utf8(output.stdout).unwrap().trim().to_owned()
-    }
 
     fn remote(directory: &Path) -> Remote {
         Remote {

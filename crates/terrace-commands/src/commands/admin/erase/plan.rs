@@ -21,7 +21,7 @@ use crate::output::Output;
 use crate::registry::client::Client;
 
 /// The subject of an erasure.
-pub(super) enum Subject<'a> {
+pub(crate) enum Subject<'a> {
     /// All versions of a package, or one of them.
     Versions(&'a PackageSpec),
     /// Archives with these digests.

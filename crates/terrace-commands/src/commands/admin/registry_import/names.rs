@@ -65,14 +65,10 @@ struct Item {
 impl Item {
     /// Returns the package; `None` if its address is not valid here.
     fn package(&self, kind: Kind) -> Option<Package> {
-        let Self {
-            namespace,
-            name,
-            provider,
-        } = self;
+        let (namespace, name) = (&self.namespace, &self.name);
         let text = match kind == MODULES {
             true => {
-                let system = provider.as_deref().unwrap_or_default();
+                let system = self.provider.as_deref().unwrap_or_default();
                 format!("{namespace}/{name}/{system}")
             }
             false => format!("{namespace}/{name}"),

@@ -101,12 +101,8 @@ impl Import<'_> {
         let version = &found.version;
         let packages = self.packages(address, found)?;
         if self.is_published((address, version), &packages)? {
-            return Ok(Done {
-                status: "unchanged",
-                text: String::new(),
-                lines: Vec::new(),
-                details: json!({ "kind": Kind::Provider.as_str(), "uploaded": [] }),
-            });
+            let details = json!({ "kind": Kind::Provider.as_str(), "uploaded": [] });
+            return Ok(Done::plain("unchanged", details));
         }
         self.add_key(address, &packages.signed.key)?;
         let of = self.origin.mirrored(address);

@@ -160,39 +160,22 @@ mod tests {
             }
             resource "random_id" "id" { byte_length = var.length + 1 }
             "#;
-        let json = r#"{
-            "//": "written by a program",
-            "terraform": [{
-                "required_providers": {
-                    "//": "a comment",
-                    "random": { "source": "hashicorp/random", "version": "~> 3.6" },
-                    "widget": {
-                        "source": "registry.example.com/acme/widget",
-                        "configuration_aliases": ["widget.other"]
-                    },
-                    "null": "~> 3.0",
-                    "time": {},
-                    "terraform": { "source": "terraform.io/builtin/terraform" }
-                }
-            }]
-        }"#;
-        let array = format!("[{json}]");
-        for (name, text) in [
-            ("main.tf", native),
-            ("main.tf.json", json),
-            ("main.tf.json", &array),
-        ] {
-            let found = read_one(name, text).unwrap();
-            assert_eq!(
-                texts(&found),
-                [
-                    "registry.example.com/acme/widget",
-                    "registry.terraform.io/hashicorp/null ~> 3.0",
-                    "registry.terraform.io/hashicorp/random ~> 3.6",
-                    "registry.terraform.io/hashicorp/time",
-                ]
-            );
-            assert_eq!(found.skipped.len(), 1);
+        let found = read_one("main.tf", native).unwrap();
+        let expected = [
+            "registry.example.com/acme/widget",
+            "registry.terraform.io/hashicorp/null ~> 3.0",
+            "registry.terraform.io/hashicorp/random ~> 3.6",
+            "registry.terraform.io/hashicorp/time",
+        ];
+        assert_eq!(texts(&found), expected);
+        assert_eq!(found.skipped.len(), 1);
+        let random = r#""random": { "source": "hashicorp/random", "version": "~> 3.6" }"#;
+        let required =
+            format!(r#"{{ "//": "a comment", "null": "~> 3.0", "time": {{}}, {random} }}"#);
+        let json = format!(r#"{{ "terraform": [{{ "required_providers": {required} }}] }}"#);
+        for text in [&json, &format!("[{json}]")] {
+            let found = read_one("main.tf.json", text).unwrap();
+            assert_eq!(texts(&found), expected[1..]);
         }
     }
 

@@ -186,10 +186,7 @@ fn read_configuration(
     files: &[PathBuf],
     hosts: &DefaultHosts,
 ) -> Result<(Selections, Vec<ModuleSource>), Failure> {
-    let mut texts = Vec::new();
-    for file in files {
-        texts.push((file.display().to_string(), text(file)?));
-    }
+    let texts = texts(files)?;
     let found = configuration::read(&texts, &hosts.providers)
         .map_err(|reason| Failure::refused(shortened(&reason)))?;
     Ok((found, module_calls::calls_of(&texts)))
@@ -250,11 +247,14 @@ pub(crate) fn text(path: &Path) -> Result<String, Failure> {
 pub(crate) fn calls(directory: &Path) -> Result<Vec<ModuleSource>, Failure> {
     let unreadable =
         |error: std::io::Error| Failure::refused(format!("{}: {error}", directory.display()));
-    let mut texts = Vec::new();
-    for path in configuration_files(directory).map_err(unreadable)? {
-        texts.push((path.display().to_string(), text(&path)?));
-    }
-    Ok(module_calls::calls_of(&texts))
+    let files = configuration_files(directory).map_err(unreadable)?;
+    Ok(module_calls::calls_of(&texts(&files)?))
+}
+
+/// Returns the names and the texts of files.
+fn texts(files: &[PathBuf]) -> Result<Vec<(String, String)>, Failure> {
+    let read = |file: &PathBuf| Ok((file.display().to_string(), text(file)?));
+    files.iter().map(read).collect()
 }
 
 /// Shortens a parser's message; some quote a whole line, however long it is.

@@ -387,10 +387,7 @@ impl Mirror<'_> {
         let of = (address, version, subdir);
         let receipt = module::publish_quietly(&request, of, client, self.output);
         let receipt = receipt.map_err(TryError::Registry)?;
-        for warning in &receipt.warnings {
-            self.output
-                .warning(&format!("{address} {version}: {warning}"));
-        }
+        receipt.warn(&format!("{address} {version}"), self.output);
         done.status = receipt.status;
         Ok(done)
     }

@@ -12,7 +12,6 @@ use terrace_core::upstream::origin::{OriginPackage, OriginVersion, Service, dist
 
 use super::Mirror;
 use super::selection::ProviderSelection;
-use super::stored_packages::StoredPackages;
 use crate::archive::Archive;
 use crate::clock;
 use crate::commands::circuit_breaker::TryError;
@@ -44,20 +43,24 @@ impl Mirror<'_> {
             check_locked(selection, package, None)?;
         }
         let mut groups = by_signature(&packages);
-        let mut stored = match &self.client {
-            Some(client) => StoredPackages::ask(client, &selection.address, version)
-                .map_err(TryError::Registry)?,
-            None => StoredPackages::default(),
+        let known = match &self.client {
+            Some(client) => {
+                // The documents of the mirror protocol are indices, which may be older than the stored release.
+                let known = client.mirrored(&selection.address, version);
+                known.map_err(TryError::Registry)?
+            }
+            None => None,
         };
-        let conflicts = stored.conflicts(&packages);
+        let mut stored = known.map_or_else(Vec::new, |it| it.packages);
+        let conflicts = conflicts(&stored, &packages);
         if !conflicts.is_empty() {
             if self.replace.is_none() {
                 return Err(TryError::Registry(Failure::Conflict(conflicts)));
             }
-            groups.sort_by_key(|group| stored.conflicts(group).is_empty());
-            stored = StoredPackages::default();
+            groups.sort_by_key(|group| self::conflicts(&stored, group).is_empty());
+            stored.clear();
         }
-        if stored.platforms(&packages).len() < packages.len() {
+        if stored_platforms(&stored, &packages).len() < packages.len() {
             self.warn(&about, &packages);
         }
         let Some(client) = self.client.as_ref().filter(|_| !self.dry_run) else {
@@ -68,19 +71,16 @@ impl Mirror<'_> {
         let mut replace = self.replace.map(ToString::to_string);
         for packages in &groups {
             let replace = replace.take();
-            let send =
-                |stored| self.send(client, selection, found, packages, stored, replace.clone());
+            let send = |stored: &[PackageBody]| {
+                self.send(client, selection, found, packages, stored, replace.clone())
+            };
             // The request is sent even if everything is stored: the registry decides that, and repairs its
             // indices.
             let sent = match send(&stored) {
-                Err(TryError::Registry(Failure::UnknownArchive(_))) => {
-                    send(&StoredPackages::default())
-                }
+                Err(TryError::Registry(Failure::UnknownArchive(_))) => send(&[]),
                 sent => sent,
             }?;
-            for warning in &sent.warnings {
-                self.output.warning(&format!("{about}: {warning}"));
-            }
+            sent.warn(&about, self.output);
             if sent.status == "created" {
                 status = sent.status;
             }
@@ -96,7 +96,7 @@ impl Mirror<'_> {
         selection: &ProviderSelection,
         found: &OriginVersion,
         packages: &[OriginPackage],
-        stored: &StoredPackages,
+        stored: &[PackageBody],
         replace: Option<String>,
     ) -> Result<Receipt, TryError> {
         let (address, version) = (&selection.address, &found.version);
@@ -165,10 +165,10 @@ impl Mirror<'_> {
         &self,
         selection: &ProviderSelection,
         packages: &[OriginPackage],
-        stored: &StoredPackages,
+        stored: &[PackageBody],
     ) -> Result<(Vec<PackageBody>, Vec<Archive>), Failure> {
         let describe = |package: &OriginPackage| {
-            let (body, archive) = match stored.description_of(package) {
+            let (body, archive) = match description_of(stored, package) {
                 Some(known) => (known.clone(), None),
                 None => {
                     let (body, archive) = self
@@ -187,6 +187,45 @@ impl Mirror<'_> {
         let (bodies, archives): (Vec<_>, Vec<_>) = described.into_iter().unzip();
         Ok((bodies, archives.into_iter().flatten().collect()))
     }
+}
+
+/// Returns the packages that are stored with other bytes than the origin has, as messages.
+fn conflicts(stored: &[PackageBody], packages: &[OriginPackage]) -> Vec<String> {
+    let conflict = |package: &OriginPackage| {
+        let stored = &of_platform(stored, package)?.sha256;
+        let OriginPackage {
+            platform, sha256, ..
+        } = package;
+        (*stored != sha256.to_string()).then(|| {
+            format!(
+                "{platform} is stored with the sha256 {stored}, but its origin lists {sha256}: if its publisher has created the \
+                 version anew, --versions with --replace REASON replaces it"
+            )
+        })
+    };
+    packages.iter().filter_map(conflict).collect()
+}
+
+/// Returns the stored description of a package, if it contains everything that a download would determine.
+fn description_of<'s>(
+    stored: &'s [PackageBody],
+    package: &OriginPackage,
+) -> Option<&'s PackageBody> {
+    of_platform(stored, package).filter(|stored| stored.h1.is_some())
+}
+
+/// Returns the platforms of the packages that are stored.
+fn stored_platforms(stored: &[PackageBody], packages: &[OriginPackage]) -> Vec<String> {
+    let known = packages
+        .iter()
+        .filter(|it| description_of(stored, it).is_some());
+    known.map(|it| it.platform.to_string()).collect()
+}
+
+fn of_platform<'s>(stored: &'s [PackageBody], package: &OriginPackage) -> Option<&'s PackageBody> {
+    let platform = &package.platform;
+    let mut stored = stored.iter();
+    stored.find(|it| it.os == platform.os() && it.arch == platform.arch())
 }
 
 /// Returns the packages that have one SHA256SUMS file and signature, for each of these: many origins sign one for all
@@ -235,12 +274,12 @@ fn check_locked(
 fn done(
     status: &'static str,
     packages: &[OriginPackage],
-    stored: &StoredPackages,
+    stored: &[PackageBody],
     uploaded: Vec<String>,
 ) -> Done {
     let platforms = packages.iter().map(|package| package.platform.to_string());
     let platforms: Vec<String> = platforms.collect();
-    let stored = stored.platforms(packages);
+    let stored = stored_platforms(stored, packages);
     let signed = packages.first().and_then(|package| package.signed.as_ref());
     let signed_by = signed.map(|signed| &signed.key.fingerprint);
     let mut text = String::new();
