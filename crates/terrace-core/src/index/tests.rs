@@ -50,7 +50,7 @@ fn a_mirrored_provider_has_only_the_lists_of_the_mirror_and_of_tags_5_3_6_3() {
     assert_eq!(lists.len(), 2);
     assert_eq!(lists[0].0, IndexKey::MirrorVersions(package.clone()));
     assert_eq!(lists[0].1.text, r#"{"versions":{"1.0.0+b":{}}}"#);
-    let name = GeneratedRepository::of(&package);
+    let name = oci::repository_of(&package);
     assert_eq!(lists[1].0, IndexKey::Tags(package));
     let text = format!(r#"{{"name":"{name}","tags":["1.0.0_b"]}}"#);
     assert_eq!(lists[1].1.text, text);
