@@ -186,8 +186,6 @@ mod tests {
                 offset = page.next;
             }
             prop_assert_eq!(read, text);
-            let behind = TextPage::of("abc", usize::MAX);
-            prop_assert_eq!((behind.text.as_str(), behind.next), ("", None));
         }
     }
 
@@ -203,6 +201,13 @@ mod tests {
             offset = page.next();
         }
         assert_eq!(pages, [1, 1, 1]);
+        // An offset behind the end leads to nothing.
+        let mut behind = AnswerPage::after(7);
+        let mut entries = vec!["a"];
+        behind.keep(&mut entries);
+        assert_eq!((entries.len(), behind.next()), (0, None));
+        let behind = TextPage::of("abc", usize::MAX);
+        assert_eq!((behind.text.as_str(), behind.next), ("", None));
     }
 
     #[test]

@@ -114,3 +114,14 @@ fn a_completed_upload_leaves_only_its_blob() {
         .expect(400);
     assert_eq!(memory.keys().len(), 3);
 }
+
+#[test]
+fn a_registry_without_an_admin_token_rejects_pushes() {
+    let memory = Memory::new();
+    let vars = [("TERRACE_ADMIN_TOKEN", ""), ("TERRACE_URL_SECRET", TOKEN)];
+    let registry = Registry::in_memory(&memory, &vars);
+    let pushed = Pushed::of(&registry, NAME);
+    let refused = pushed.send("POST", "blobs/uploads/").expect(403);
+    assert!(refused.text().contains("TERRACE_ADMIN_TOKEN"));
+    registry.get("/v2/").expect(200);
+}
