@@ -150,7 +150,7 @@ async fn deliver_to<P: Host>(ctx: &Context<'_, P>, webhook: &Webhook) -> Result<
     while let Some((mut state, lease)) = take(ctx, webhook, &run).await? {
         let walked = run.walk(ctx, webhook, &mut state).await;
         release(ctx, webhook, state, lease).await?;
-        if walked? == Walk::Interrupted {
+        if !walked? {
             break;
         }
     }
@@ -216,33 +216,25 @@ struct Run {
     deliveries: u32,
 }
 
-/// How a walk over the entries ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Walk {
-    /// At the end of the log.
-    Ended,
-    /// By a failed delivery or a limit.
-    Interrupted,
-}
-
 impl Run {
     fn is_over(&self, now: UnixTime) -> bool {
         now >= self.until || self.entries == 0 || self.deliveries == 0
     }
 
-    /// Delivers the events of the entries after the position, and advances it.
+    /// Delivers the events of the entries after the position, and advances it. Returns whether it reached the end of the log, and
+    /// was not interrupted by a failed delivery or a limit.
     async fn walk<P: Host>(
         &mut self,
         ctx: &Context<'_, P>,
         webhook: &Webhook,
         state: &mut WebhookState,
-    ) -> Result<Walk, Failure> {
+    ) -> Result<bool, Failure> {
         loop {
             if self.is_over(ctx.host.clock().now()) {
-                return Ok(Walk::Interrupted);
+                return Ok(false);
             }
             let entry = match next_entry(ctx, state.delivered).await? {
-                Next::End => return Ok(Walk::Ended),
+                Next::End => return Ok(true),
                 Next::Entry(entry) => Some(entry),
                 Next::Unreadable => None,
             };
@@ -257,7 +249,7 @@ impl Run {
                 let event = event.limited_to(&webhook.owners());
                 let attempt = send(ctx, webhook, &message_id, &event).await;
                 if !note(ctx, webhook, state, attempt) {
-                    return Ok(Walk::Interrupted);
+                    return Ok(false);
                 }
             }
             state.delivered += 1;

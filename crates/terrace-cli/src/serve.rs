@@ -16,12 +16,13 @@ use terrace_core::config::Config;
 use terrace_core::model::name::Hostname;
 use terrace_core::storage::archive_url::{ArchiveUrls, Downloads};
 use terrace_presign::Presigner;
-use terrace_server::disk::{Directory, OpenError};
+use terrace_server::disk::Directory;
 use terrace_server::memory::Memory;
 #[cfg(feature = "object-store")]
 use terrace_server::objects::ObjectStorage;
 use terrace_server::process::keep_files_private;
 use terrace_server::server::{Server, ServerSettings};
+use terrace_server::stores::OpenError;
 use terrace_server::tls::TlsFiles;
 
 use admin_token::AdminToken;
@@ -38,8 +39,7 @@ pub(crate) fn run(arguments: &ServeArguments, output: &Output) -> Result<(), Fai
     let config = configuration(&settings, presigner)?;
     let files = arguments.tls_cert.as_ref().zip(arguments.tls_key.as_ref());
     let tls = files.map(|(certificate, key)| TlsFiles::read(certificate, key));
-    let tls = tls.transpose();
-    let tls = tls.map_err(|error| Failure::Usage(error.to_string()))?;
+    let tls = tls.transpose().map_err(Failure::Usage)?;
     let (is_encrypted, hostnames) = (tls.is_some(), config.hostnames.clone());
     let is_cached = config.downloads == Some(Downloads::Edge);
     let listen = arguments.listen;
@@ -103,10 +103,14 @@ fn open(arguments: &ServeArguments) -> Result<(Storage, Option<Presigner>), Fail
 }
 
 fn directory(data: &Path) -> Result<Directory, Failure> {
-    Directory::open(data).map_err(|error| match error {
-        OpenError::InUse { .. } => Failure::Usage(error.to_string()),
-        OpenError::UnfinishedExport(_) | OpenError::Io { .. } => Failure::Local(error.to_string()),
-    })
+    Directory::open(data).map_err(unopened)
+}
+
+fn unopened(error: OpenError) -> Failure {
+    match error {
+        OpenError::Unsuitable(reason) => Failure::Usage(reason),
+        OpenError::Failed(reason) => Failure::Local(reason),
+    }
 }
 
 impl Storage {

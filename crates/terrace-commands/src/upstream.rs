@@ -21,7 +21,7 @@ use terrace_core::model::name::Hostname;
 use terrace_core::model::platform::Platform;
 use terrace_core::model::version::Version;
 use terrace_core::upstream::origin::{
-    Fetch, Fetched, InquiryStep, OriginError, OriginPackage, PackageInquiry, Service,
+    Fetch, Fetched, OriginError, OriginPackage, PackageInquiry, Service,
 };
 use ureq::http::{Request, Response, Uri};
 use ureq::{Agent, Body};
@@ -232,11 +232,12 @@ impl<'a> Upstream<'a> {
             let (of, platform) = (address.clone(), platform.clone());
             let inquiry = PackageInquiry::new(service, of, version, platform, clock::now());
             let mut inquiry = inquiry.knowing(known);
-            while let InquiryStep::Fetch(fetch) = inquiry.next() {
-                // An error ends the inquiry.
-                let _ = inquiry.feed(&self.fetch(&fetch, &address.hostname)?);
+            loop {
+                let fetched = self.fetch(&inquiry.next(), &address.hostname)?;
+                if let Some(done) = inquiry.feed(&fetched).transpose() {
+                    return Ok(done);
+                }
             }
-            Ok(inquiry.finish())
         };
         let Some((first, rest)) = platforms.split_first() else {
             return Ok(Vec::new());

@@ -41,7 +41,7 @@ use crate::model::protocol_version::ProtocolVersion;
 use crate::model::source_url::SourceUrl;
 use crate::model::status::{Refusal, ReleaseStatus, StatusDocument};
 use crate::model::version::Version;
-use crate::oci::{self, Artifact, Content, GeneratedRepository};
+use crate::oci::{self, Artifact, Content};
 use crate::storage::index_document::ContentMetadata;
 use crate::storage::index_document::IndexDocument;
 use crate::storage::key::IndexKey;
@@ -208,7 +208,7 @@ pub fn blocked_lists(package: &Package, block: &ReleaseStatus) -> Vec<(IndexKey,
 fn tags(package: &Package, releases: &[ListedRelease]) -> IndexDocument {
     let artifacts = releases.iter().filter(|listed| !listed.contents.is_empty());
     let versions: Vec<&Version> = artifacts.map(|listed| &listed.version).collect();
-    let text = oci::tags(&GeneratedRepository::of(package), &versions);
+    let text = oci::tags(&oci::repository_of(package), &versions);
     IndexDocument::new(text)
 }
 

@@ -4,7 +4,7 @@
 //! # In scope
 //! - **Messages**: [`receive`] turns the headers and the body of a request into an [`Operation`], or refuses it with the
 //!   error of the specification. [`reply`] writes results and errors.
-//! - **Tools**: their definitions ([`tools`]), and the parser of their arguments ([`ToolCall`]).
+//! - **Tools**: their definitions (`tools.json`), and the parser of their arguments ([`ToolCall`]).
 //! - **Answers**: the structured contents of tools: the documents of the API, cut into pages ([`answers`]).
 //!
 //! # Out of scope
@@ -26,16 +26,16 @@ mod resource;
 mod revision;
 #[cfg(test)]
 mod tests;
-pub mod tools;
+mod tools;
 
-pub use arguments::{ArgumentError, Question, ToolCall};
-pub use authentication::{AuthenticationAnswer, ReadsNeedToken, SignInWays};
+pub use arguments::{Question, ToolCall};
+pub use authentication::{AuthenticationAnswer, ReadsNeedToken};
 pub use message::{
     Incoming, McpError, McpHead, McpRequest, Operation, Refusal, RequestId, check_content_type,
     check_origin, mcp_name_header, receive,
 };
 pub use page::TextPage;
-pub use resource::{DocumentResource, ResourceError};
+pub use resource::DocumentResource;
 pub use revision::Revision;
 pub use tools::Tool;
 

@@ -18,5 +18,5 @@ mod tag;
 
 pub use artifact::{Artifact, Content, EMPTY_CONFIG, MediaType, artifact, empty_config_digest};
 pub use auth::{OciTokenAnswer, challenge, unauthorized};
-pub use repository::{GeneratedRepository, GeneratedRequest};
+pub use repository::{GeneratedRequest, package_of, repository_of};
 pub use tag::{TagPage, tags};

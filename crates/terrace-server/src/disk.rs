@@ -51,6 +51,7 @@ use crate::hashing::Verified;
 use crate::index::StoredIndices;
 use crate::index::database::{Database, Found};
 use crate::index::documents::DocumentRecords;
+use crate::stores::OpenError;
 use crate::volume::{Local, Stat, Volume, read_whole};
 use documents::KeyLocks;
 use lock::Lock;
@@ -60,32 +61,6 @@ use tree::Tree;
 /// dropped.
 #[derive(Debug, Clone)]
 pub struct Directory(Arc<Inner>);
-
-/// The reason why a directory cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum OpenError {
-    /// Another process uses it.
-    #[error("{place} is in use by {holder}: stop it first, or choose another directory")]
-    InUse {
-        /// The directory.
-        place: String,
-        /// The other process.
-        holder: String,
-    },
-    /// It contains an export that did not finish.
-    #[error(
-        "{0} contains an export that did not finish: run `terrace admin export` into it again first"
-    )]
-    UnfinishedExport(String),
-    /// An operation of the file system failed.
-    #[error("{place}: {error}")]
-    Io {
-        /// The directory or file.
-        place: String,
-        /// The reason.
-        error: io::Error,
-    },
-}
 
 #[derive(Debug)]
 struct Inner {
@@ -111,21 +86,16 @@ impl Directory {
     /// # Errors
     /// If another process uses it, if an export into it did not finish, or if its file system refuses.
     pub fn open(path: &Path) -> Result<Self, OpenError> {
-        let io = |error| OpenError::Io {
-            place: path.display().to_string(),
-            error,
-        };
-        fs::create_dir_all(path.join(layout::OWN)).map_err(io)?;
-        let root = fs::canonicalize(path).map_err(io)?;
-        let lock = match Lock::take(&root.join(layout::LOCK)).map_err(io)? {
-            Ok(lock) => lock,
-            Err(holder) => {
-                let place = root.display().to_string();
-                return Err(OpenError::InUse { place, holder });
-            }
-        };
-        let opened = Self::open_on(Arc::new(Local), root, Some(lock));
-        opened.map_err(io)?
+        let failed = |error| OpenError::local(path, error);
+        fs::create_dir_all(path.join(layout::OWN)).map_err(failed)?;
+        let root = fs::canonicalize(path).map_err(failed)?;
+        match Lock::take(&root.join(layout::LOCK)).map_err(failed)? {
+            Ok(lock) => Self::open_on(Arc::new(Local), root, Some(lock)).map_err(failed)?,
+            Err(holder) => Err(OpenError::Unsuitable(format!(
+                "{} is in use by {holder}: stop it first, or choose another directory",
+                root.display()
+            ))),
+        }
     }
 
     /// Opens the directory of a file system that contains it, and that this process uses alone.
@@ -135,8 +105,10 @@ impl Directory {
         lock: Option<Lock>,
     ) -> io::Result<Result<Self, OpenError>> {
         let Ok(origin) = origin(&*volume, &root)? else {
-            let place = root.display().to_string();
-            return Ok(Err(OpenError::UnfinishedExport(place)));
+            return Ok(Err(OpenError::Failed(format!(
+                "{} contains an export that did not finish: run `terrace admin export` into it again first",
+                root.display()
+            ))));
         };
         let tree = Tree::open(Arc::clone(&volume), root.clone())?;
         let indices = root.join(layout::INDICES);

@@ -15,7 +15,7 @@
 //! | [`process`], `shares` | the limits and rights of the process; the shares of its clients |
 //! | [`proxy`], `origin` | proxies that are trusted; the hostnames that are served |
 //! | `fork`, `internet` | requests to other servers |
-//! | `host`, `panics` | the host traits; panics of requests |
+//! | `host` | the host traits |
 //! | [`tls`], `incoming`, `outgoing`, `socket` | requests, responses and connections |
 //! | [`server`] | threads, connections, background tasks and shutdown |
 
@@ -41,7 +41,6 @@ mod metered;
 pub mod objects;
 mod origin;
 mod outgoing;
-mod panics;
 pub mod process;
 pub mod proxy;
 pub mod server;
@@ -51,4 +50,3 @@ pub mod stores;
 pub mod stream;
 pub mod tls;
 mod volume;
-mod work;

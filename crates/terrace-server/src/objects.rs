@@ -40,13 +40,13 @@ use crate::index::StoredIndices;
 use crate::index::database::Database;
 use crate::index::documents::DocumentRecords;
 use crate::memory::Memory;
+use crate::stores::OpenError;
 use crate::volume::{Local, Volume, now};
 use connection::IoThreads;
 use facts::{etag_of, listed_part};
 use markers::{MARKERS, Markers, indices_of};
 
-pub use connection::{Connection, UrlError};
-pub use store_url::FormError;
+pub use connection::Connection;
 
 /// The name of the local file in a temporary directory.
 const FILE: &str = "indices.redb";
@@ -62,51 +62,6 @@ pub enum LocalPlace<'a> {
     Directory(&'a Path),
     /// A temporary directory, which is removed at the end.
     Temporary,
-}
-
-/// The reason why an object store cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum OpenError {
-    /// It lacks a condition of writes, without which concurrent publishes would lose versions.
-    #[error(
-        "{store} cannot be used: {lacks}. Choose a store that checks the conditions of writes (If-None-Match and If-Match), \
-         or a directory"
-    )]
-    Unconditional {
-        /// The store.
-        store: String,
-        /// The missing operation.
-        lacks: &'static str,
-    },
-    /// An operation of it failed.
-    #[error("{store} cannot be used: {error}")]
-    Store {
-        /// The store.
-        store: String,
-        /// The reason.
-        error: String,
-    },
-    /// The local directory contains a registry.
-    #[error(
-        "{0} contains a registry: with --store, choose another directory for the indices, or serve this one without --store"
-    )]
-    Registry(String),
-    /// Another process uses the local directory.
-    #[error("{place} is in use by {holder}: choose another directory, each process needs its own")]
-    InUse {
-        /// The directory.
-        place: String,
-        /// The other process.
-        holder: String,
-    },
-    /// The local directory cannot be used.
-    #[error("{place}: {error}")]
-    Local {
-        /// The directory.
-        place: String,
-        /// The reason.
-        error: io::Error,
-    },
 }
 
 #[derive(Debug)]
@@ -141,16 +96,13 @@ impl ObjectStorage {
         let handle = connection.io.as_ref().and_then(IoThreads::handle).cloned();
         match handle {
             Some(handle) => handle.block_on(Self::open(connection, local)),
-            None => Err(OpenError::Store {
-                store: connection.name,
-                error: "its client has no threads".to_owned(),
-            }),
+            None => Err(unusable(&connection.name, "its client has no threads")),
         }
     }
 
     /// Does the same as [`Self::connect`] for an asynchronous task.
     pub(crate) async fn open(
-        connection: impl Into<Connection>,
+        connection: Connection,
         local: LocalPlace<'_>,
     ) -> Result<Self, OpenError> {
         let Connection {
@@ -159,17 +111,14 @@ impl ObjectStorage {
             name,
             io,
             ..
-        } = connection.into();
+        } = connection;
         let (directory, file) = local.take()?;
         probe::probe(&*once, &name).await?;
         let volume: Arc<dyn Volume> = Arc::new(Local);
         // Other processes may have changed the facts since this one was closed, so its indices are not kept.
         let origin = format!("{name} at {}", now());
         let opened = Database::open(&volume, &file, &origin);
-        let (database, _) = opened.map_err(|error| OpenError::Local {
-            place: file.display().to_string(),
-            error,
-        })?;
+        let (database, _) = opened.map_err(|error| OpenError::local(&file, error))?;
         let database = Arc::new(database);
         Ok(Self(Arc::new(Inner {
             store,
@@ -237,14 +186,11 @@ impl ObjectStorage {
 impl LocalPlace<'_> {
     /// Takes the directory for this process. Returns it with the path of the file.
     fn take(self) -> Result<(LocalDirectory, PathBuf), OpenError> {
-        let failed = |place: &Path, error| OpenError::Local {
-            place: place.display().to_string(),
-            error,
-        };
         match self {
             Self::Temporary => {
                 let directory = tempfile::Builder::new().prefix("terrace-").tempdir();
-                let directory = directory.map_err(|error| failed(&std::env::temp_dir(), error))?;
+                let directory =
+                    directory.map_err(|error| OpenError::local(&std::env::temp_dir(), error))?;
                 let file = directory.path().join(FILE);
                 Ok((
                     LocalDirectory::Temporary {
@@ -255,24 +201,34 @@ impl LocalPlace<'_> {
             }
             Self::Directory(place) => {
                 if place.join(FACTS).exists() {
-                    return Err(OpenError::Registry(place.display().to_string()));
+                    return Err(OpenError::Unsuitable(format!(
+                        "{} contains a registry: with --store, choose another directory for the indices, or serve this one \
+                         without --store",
+                        place.display()
+                    )));
                 }
-                let own = place.join(layout::OWN);
-                fs::create_dir_all(&own).map_err(|error| failed(place, error))?;
-                let lock = Lock::take(&place.join(layout::LOCK));
-                match lock.map_err(|error| failed(place, error))? {
+                let failed = |error| OpenError::local(place, error);
+                fs::create_dir_all(place.join(layout::OWN)).map_err(failed)?;
+                match Lock::take(&place.join(layout::LOCK)).map_err(failed)? {
                     Ok(lock) => {
                         let file = place.join(layout::INDICES);
                         Ok((LocalDirectory::Locked { _lock: lock }, file))
                     }
-                    Err(holder) => Err(OpenError::InUse {
-                        place: place.display().to_string(),
-                        holder,
-                    }),
+                    Err(holder) => Err(OpenError::Unsuitable(format!(
+                        "{} is in use by {holder}: choose another directory, each process needs its own",
+                        place.display()
+                    ))),
                 }
             }
         }
     }
+}
+
+/// Returns the error about a store that does not answer as it must.
+fn unusable(store: &str, error: &str) -> OpenError {
+    OpenError::Unsuitable(format!(
+        "{store} cannot be used: {error}; check the URL, and the variables of the environment with its credentials and endpoint"
+    ))
 }
 
 /// Returns the path of a key, which no store may spell otherwise.

@@ -3,6 +3,9 @@
 //! Each thread has a clone of each store, so clones share their state. The methods of a store run on the thread that calls
 //! them, and must not block it.
 
+use std::fmt::Display;
+use std::path::Path;
+
 use terrace_app::host::{Archives, Facts, Indices, StoreError, Uploads};
 
 use crate::disk::Directory;
@@ -10,6 +13,23 @@ use crate::memory::Memory;
 #[cfg(feature = "object-store")]
 use crate::objects::ObjectStorage;
 use crate::stream::ByteStream;
+
+/// The reason why storage cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// The operator has to choose another one, or to change its settings.
+    #[error("{0}")]
+    Unsuitable(String),
+    /// An operation on this machine has failed, or must be repeated.
+    #[error("{0}")]
+    Failed(String),
+}
+
+impl OpenError {
+    pub(crate) fn local(place: &Path, error: impl Display) -> Self {
+        Self::Failed(format!("{}: {error}", place.display()))
+    }
+}
 
 /// Storage of facts, archives and uploads.
 #[expect(

@@ -34,7 +34,7 @@ impl TlsFiles {
     ///
     /// # Errors
     /// One of them is invalid, or they do not belong together.
-    pub fn read(certificate: &Path, key: &Path) -> Result<Self, TlsError> {
+    pub fn read(certificate: &Path, key: &Path) -> Result<Self, String> {
         let last = [content(certificate)?, content(key)?];
         Ok(Self {
             certificate: certificate.to_owned(),
@@ -50,7 +50,7 @@ impl TlsFiles {
 
     /// Reads the files again, and uses a changed certificate for connections from now on. Returns whether they have changed; a
     /// certificate that cannot be used is reported once.
-    pub(crate) fn read_again(&mut self) -> Result<bool, TlsError> {
+    pub(crate) fn read_again(&mut self) -> Result<bool, String> {
         let pem = [content(&self.certificate)?, content(&self.key)?];
         let is_changed = mem::replace(&mut self.last, pem) != self.last;
         if is_changed {
@@ -60,11 +60,8 @@ impl TlsFiles {
     }
 }
 
-fn content(file: &Path) -> Result<Vec<u8>, TlsError> {
-    fs::read(file).map_err(|error| TlsError::File {
-        file: file.to_owned(),
-        error,
-    })
+fn content(file: &Path) -> Result<Vec<u8>, String> {
+    fs::read(file).map_err(|error| format!("{}: {error}", file.display()))
 }
 
 impl fmt::Debug for TlsFiles {
@@ -77,45 +74,25 @@ impl fmt::Debug for TlsFiles {
 #[derive(Clone)]
 pub(crate) struct ServerTls(Arc<RwLock<TlsAcceptor>>);
 
-/// The reason why a certificate cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum TlsError {
-    /// A file cannot be read.
-    #[error("{}: {error}", file.display())]
-    File {
-        /// Its path.
-        file: PathBuf,
-        /// The reason.
-        error: io::Error,
-    },
-    /// The text contains no certificates.
-    #[error("the certificate file contains no certificate in PEM")]
-    NoCertificate,
-    /// The certificates cannot be read.
-    #[error("the certificate file cannot be read: {0}")]
-    Certificate(pem::Error),
-    /// The key cannot be read.
-    #[error("the key file contains no private key in PEM: {0}")]
-    Key(pem::Error),
-    /// The certificate and the key cannot be used.
-    #[error("the certificate cannot be used: {0}")]
-    Unusable(#[from] rustls::Error),
-}
-
 impl ServerTls {
-    fn from_pem([certificates, key]: &[Vec<u8>; 2]) -> Result<Self, TlsError> {
+    fn from_pem([certificates, key]: &[Vec<u8>; 2]) -> Result<Self, String> {
         let certificates: Vec<_> = CertificateDer::pem_slice_iter(certificates)
             .collect::<Result<_, _>>()
-            .map_err(TlsError::Certificate)?;
+            .map_err(|error: pem::Error| format!("the certificate file cannot be read: {error}"))?;
         if certificates.is_empty() {
-            return Err(TlsError::NoCertificate);
+            return Err("the certificate file contains no certificate in PEM".to_owned());
         }
-        let key = PrivateKeyDer::from_pem_slice(key).map_err(TlsError::Key)?;
+        let key = PrivateKeyDer::from_pem_slice(key)
+            .map_err(|error| format!("the key file contains no private key in PEM: {error}"))?;
         let provider = Arc::new(ring::default_provider());
-        let mut config = ServerConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()?
-            .with_no_client_auth()
-            .with_single_cert(certificates, key)?;
+        let config =
+            ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+        let config = config.and_then(|config| {
+            let config = config.with_no_client_auth();
+            config.with_single_cert(certificates, key)
+        });
+        let mut config =
+            config.map_err(|error| format!("the certificate cannot be used: {error}"))?;
         config.alpn_protocols = vec![HTTP_1_1.to_vec()];
         let acceptor = TlsAcceptor::from(Arc::new(config));
         Ok(Self(Arc::new(RwLock::new(acceptor))))

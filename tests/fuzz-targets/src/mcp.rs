@@ -40,7 +40,7 @@ fn use_operation(operation: Operation) {
     match operation {
         Operation::CallTool(tool, arguments) => {
             if let Err(error) = ToolCall::parse(tool, arguments.as_deref(), &own) {
-                assert!(!error.to_string().is_empty());
+                assert!(!error.is_empty());
             }
         }
         Operation::ReadResource(uri) => {

@@ -1,6 +1,6 @@
 //! OCI repositories, with a view of their storage: faults, repairs, and leftover objects.
 
-mod artifacts;
+pub(super) mod artifacts;
 mod erasure;
 mod faults;
 mod garbage;

@@ -86,6 +86,17 @@ impl Pulling {
         });
     }
 
+    /// Lets the origin answer requests for URLs that contain `part` with this status.
+    fn fail(&self, part: &str, status: u16) {
+        let part = part.to_owned();
+        self.tamper(Rc::new(move |url: &str, mut response: Response| {
+            if url.contains(&part) {
+                response.status = status;
+            }
+            response
+        }));
+    }
+
     /// Publishes a version at the origin.
     fn publish(&self, provider: &ProviderFixture) -> MirrorFixture {
         provider.publish(&self.origin);

@@ -1,16 +1,19 @@
 //! Messages of clients of the Model Context Protocol.
 
 use serde_json::{Value, json};
-use terrace_core::mcp::Tool;
 
-use super::registry::{Response, Sent};
+use super::registry::{Registry, Response, Sent};
 
 /// The newest revision.
 pub const REVISION: &str = "2026-07-28";
 
 /// Returns the names of all tools.
-pub fn tool_names() -> [&'static str; Tool::ALL.len()] {
-    Tool::ALL.map(Tool::name)
+pub fn tool_names(registry: &Registry) -> Vec<String> {
+    let listed = registry.send(&request("tools/list", json!({}))).found();
+    let tools = listed["result"]["tools"].as_array().unwrap().iter();
+    tools
+        .map(|tool| tool["name"].as_str().unwrap().to_owned())
+        .collect()
 }
 
 /// Returns a request with this body, and no headers of the protocol.

@@ -23,6 +23,23 @@ pub fn digest(bytes: &[u8]) -> String {
     format!("sha256:{}", sha256(bytes))
 }
 
+/// Returns the path of a blob below its repository.
+pub fn blob_at(bytes: &[u8]) -> String {
+    format!("blobs/{}", digest(bytes))
+}
+
+/// Returns the path of a manifest below its repository, by its digest.
+pub fn manifest_at(text: &str) -> String {
+    format!("manifests/{}", digest(text.as_bytes()))
+}
+
+/// Returns the member of a manifest that names this one as its subject.
+pub fn referrer_of(text: &str) -> Value {
+    let subject =
+        json!({ "mediaType": MANIFEST, "digest": digest(text.as_bytes()), "size": text.len() });
+    json!({ "subject": subject })
+}
+
 /// A repository under test.
 pub struct Pushed<'a> {
     pub registry: &'a Registry,
@@ -80,10 +97,27 @@ impl<'a> Pushed<'a> {
     #[track_caller]
     pub fn blob(&self, bytes: &[u8]) -> String {
         let digest = digest(bytes);
-        let location = format!("{}?digest={}", self.begin(), digest.replace(':', "%3A"));
-        let sent = self.request("PUT", &location).body(bytes);
-        self.registry.send(&sent).expect(201);
+        self.complete(&self.begin(), &digest.replace(':', "%3A"), bytes)
+            .expect(201);
         digest
+    }
+
+    /// Returns the request that pushes a blob at once.
+    pub fn pushing(&self, bytes: &[u8]) -> Sent {
+        let path = format!("blobs/uploads/?digest={}", digest(bytes));
+        self.request("POST", &path).body(bytes)
+    }
+
+    /// Appends a chunk to an upload.
+    pub fn append(&self, location: &str, chunk: &[u8]) -> Response {
+        self.registry
+            .send(&self.request("PATCH", location).body(chunk))
+    }
+
+    /// Completes an upload by its last chunk.
+    pub fn complete(&self, location: &str, digest: &str, chunk: &[u8]) -> Response {
+        let put = format!("{location}?digest={digest}");
+        self.registry.send(&self.request("PUT", &put).body(chunk))
     }
 
     pub fn put_manifest(&self, reference: &str, media_type: &str, text: &str) -> Response {

@@ -92,10 +92,7 @@ pub(super) async fn read<P: Host>(
     let own = OwnHosts::new(&call.origin, &ctx.config.hostnames);
     let resource = match DocumentResource::parse(&uri, &own) {
         Ok(resource) => resource,
-        Err(error) => {
-            let reason = error.to_string();
-            return to.error(McpError::NoResource(uri, reason, to.revision));
-        }
+        Err(reason) => return to.error(McpError::NoResource(uri, reason, to.revision)),
     };
     match contents(ctx, call, &resource).await {
         Ok(text) => to.contents(&uri, &resource, &text),

@@ -9,9 +9,7 @@ use terrace_core::http::problem::Problem;
 use terrace_core::http::reply::Reply;
 use terrace_core::mcp::answers::{self, AnswerPage, Bounded, Links, bounded};
 use terrace_core::mcp::reply::Answered;
-use terrace_core::mcp::{
-    AuthenticationAnswer, Question, ReadsNeedToken, SignInWays, Tool, ToolCall,
-};
+use terrace_core::mcp::{AuthenticationAnswer, Question, ReadsNeedToken, Tool, ToolCall};
 use terrace_core::model::own_hosts::OwnHosts;
 use terrace_core::model::package::Package;
 use terrace_core::model::relative_path::RelativePath;
@@ -45,7 +43,7 @@ pub(super) async fn call<P: Host>(
     let own = OwnHosts::new(&call.origin, &ctx.config.hostnames);
     let parsed = match ToolCall::parse(tool, arguments, &own) {
         Ok(parsed) => parsed,
-        Err(error) => return to.tool_error(&error.to_string()),
+        Err(error) => return to.tool_error(&error),
     };
     match answered(ctx, call, parsed).await {
         Ok(structured) => to.tool(&structured),
@@ -259,10 +257,11 @@ fn authentication<P: Host>(ctx: &Context<'_, P>, call: &Call) -> String {
     };
     let site = site(ctx, &call.origin, &call.caller);
     let variable = site.token_variable();
-    let sign_in = SignInWays {
-        has_login: site.has_login,
-        client_hosts: &site.client_hosts,
-        variable: variable.as_deref(),
-    };
-    json::to_string(&AuthenticationAnswer::new(&call.origin, reads, &sign_in))
+    json::to_string(&AuthenticationAnswer::new(
+        &call.origin,
+        reads,
+        site.has_login,
+        &site.client_hosts,
+        variable.as_deref(),
+    ))
 }

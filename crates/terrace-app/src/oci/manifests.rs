@@ -170,20 +170,9 @@ pub(crate) async fn delete_tag<P: Host>(
     }
 }
 
-/// Deletes a manifest before the tags that refer to it. A concurrent push either finds the manifest missing
-/// and writes everything again, or has written its tags before they are listed here.
-pub(crate) async fn delete_by_digest<P: Host>(
-    ctx: &Context<'_, P>,
-    repository: &RepositoryName,
-    digest: Digest,
-) -> Result<(), Failure> {
-    match discard(ctx, repository, digest).await? {
-        true => Ok(()),
-        false => Err(unknown(format!("{repository} has no manifest {digest}"))),
-    }
-}
-
-/// Deletes a manifest, if it exists, as [`delete_by_digest`] does. Returns whether there was anything to delete.
+/// Deletes a manifest, if it exists, before the tags that refer to it. A concurrent push either finds the manifest missing
+/// and writes everything again, or has written its tags before they are listed here. Returns whether there was anything to
+/// delete.
 pub(crate) async fn discard<P: Host>(
     ctx: &Context<'_, P>,
     repository: &RepositoryName,
@@ -259,6 +248,6 @@ async fn write_tombstone<P: Host>(
     Ok(())
 }
 
-fn unknown(message: String) -> Failure {
+pub(super) fn unknown(message: String) -> Failure {
     OciError::new(OciCode::ManifestUnknown, message).into()
 }

@@ -5,7 +5,7 @@ use terrace_core::model::oci::{Digest, RepositoryName};
 use terrace_core::model::own_hosts::OwnHosts;
 use terrace_core::model::package::Package;
 use terrace_core::oci::pushed::LinkDocument;
-use terrace_core::oci::{EMPTY_CONFIG, GeneratedRepository, empty_config_digest};
+use terrace_core::oci::{EMPTY_CONFIG, empty_config_digest, package_of};
 use terrace_core::storage::index_document::ContentMetadata;
 use terrace_core::storage::key::{ArchiveKey, BytesKey};
 
@@ -37,10 +37,9 @@ pub(crate) async fn prepare_mount<P: Host>(
         return prepare_pushed(ctx, caller, &from, digest).await;
     }
     let own = OwnHosts::new(origin, &ctx.config.hostnames);
-    match (GeneratedRepository::parse(from), digest) {
-        (Ok(from), Digest::Sha256(_)) => {
-            let package = from.package(&own);
-            prepare_published(ctx, caller, package, digest).await
+    match (package_of(from), digest) {
+        (Ok(package), Digest::Sha256(_)) => {
+            prepare_published(ctx, caller, own.hosted(package), digest).await
         }
         _ => Ok(None),
     }

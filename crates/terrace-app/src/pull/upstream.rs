@@ -4,8 +4,8 @@ use terrace_base::time::UnixTime;
 use terrace_core::model::address::MirroredAddress;
 use terrace_core::model::package::PulledPackage;
 use terrace_core::upstream::origin::{
-    Fetch, Fetched, InquiryStep, OriginError, OriginPackage, OriginVersions, PackageInquiry,
-    PublishedVersion, Service,
+    Fetch, Fetched, OriginError, OriginPackage, OriginVersions, PackageInquiry, PublishedVersion,
+    Service,
 };
 use terrace_core::upstream::pull::PULL_SECONDS;
 
@@ -50,14 +50,14 @@ pub(crate) async fn package<P: Host>(
     let (of, platform) = (address.clone(), platform.clone());
     let inquiry = PackageInquiry::new(service, of, version, platform, now);
     let mut inquiry = inquiry.knowing(known);
-    while let InquiryStep::Fetch(fetch) = inquiry.next() {
-        let fetched = read(ctx, address, &fetch).await?;
-        match inquiry.feed(&fetched) {
-            Err(error) if error.is_temporary() => return Err(failure(address, error)),
-            _ => {}
+    loop {
+        let fetched = read(ctx, address, &inquiry.next()).await?;
+        match inquiry.feed(&fetched).transpose() {
+            None => {}
+            Some(Err(error)) if error.is_temporary() => return Err(failure(address, error)),
+            Some(done) => return Ok(done),
         }
     }
-    Ok(inquiry.finish())
 }
 
 /// Returns the times of the newest versions that their origin published after `newest_shown`. The newest version is asked

@@ -51,7 +51,7 @@ impl Subject {
                     RepositoryPath::Manifest(Reference::Tag(tag)) => tag.version(),
                     _ => None,
                 };
-                Some((request.repository.package(own), version))
+                Some((own.hosted(request.package), version))
             }
             Route::Oci(OciRoute::Pushed(request)) => {
                 let version = match &request.path {

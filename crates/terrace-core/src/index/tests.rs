@@ -42,15 +42,14 @@ fn a_provider_list_follows_the_protocol_in_ascending_order_2_1_1_2_1_3() {
 #[test]
 fn a_mirrored_provider_has_only_the_lists_of_the_mirror_and_of_tags_5_3_6_3() {
     let package = Package::Mirrored("registry.example.com/acme/widget".parse().unwrap());
-    let lists = lists(
-        &package,
-        vec![listed("1.0.0+b", "", "")],
-        &StatusDocument::default(),
-    );
+    // A version without contents is no artifact, so it has no tag.
+    let without = ListedRelease::new("2.0.0".parse().unwrap());
+    let releases = vec![listed("1.0.0+b", "", ""), without];
+    let lists = lists(&package, releases, &StatusDocument::default());
     assert_eq!(lists.len(), 2);
     assert_eq!(lists[0].0, IndexKey::MirrorVersions(package.clone()));
-    assert_eq!(lists[0].1.text, r#"{"versions":{"1.0.0+b":{}}}"#);
-    let name = GeneratedRepository::of(&package);
+    assert_eq!(lists[0].1.text, r#"{"versions":{"1.0.0+b":{},"2.0.0":{}}}"#);
+    let name = oci::repository_of(&package);
     assert_eq!(lists[1].0, IndexKey::Tags(package));
     let text = format!(r#"{{"name":"{name}","tags":["1.0.0_b"]}}"#);
     assert_eq!(lists[1].1.text, text);

@@ -53,23 +53,6 @@ pub enum Question {
     Change(Version),
 }
 
-/// The reason why the arguments of a tool are invalid. The assistant reads it, and calls the tool again.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum ArgumentError {
-    /// The arguments are not an object.
-    #[error("the arguments must be an object")]
-    NotObject,
-    /// A required argument is missing. Contains its name and its rule.
-    #[error("the argument {0} is missing: it must be {1}")]
-    Missing(&'static str, &'static str),
-    /// The tool has no such argument. Contains the arguments that it has.
-    #[error("the argument {name} is unknown: this tool takes {1}", name = quoted(.0))]
-    Unknown(String, String),
-    /// A value is invalid. Contains the name of the argument, the value and the rule.
-    #[error("the argument {0} is {value}: it must be {2}", value = quoted(.1))]
-    Invalid(&'static str, String, String),
-}
-
 const ADDRESS: &str = "the address of a package, such as acme/vpc/aws (module), acme/widget (provider), or with the hostname of another registry before it, if it is mirrored, such as registry.example.com/acme/widget";
 
 const MODULE_ADDRESS: &str =
@@ -96,21 +79,17 @@ impl ToolCall {
     /// Parses the arguments of a tool, in JSON. Packages under the registry's own hostnames are its own.
     ///
     /// # Errors
-    /// The first rule that is violated.
-    pub fn parse(
-        tool: Tool,
-        arguments: Option<&str>,
-        own: &OwnHosts<'_>,
-    ) -> Result<Self, ArgumentError> {
+    /// The first rule that is violated. The assistant reads it, and calls the tool again.
+    pub fn parse(tool: Tool, arguments: Option<&str>, own: &OwnHosts<'_>) -> Result<Self, String> {
         let mut given = Arguments::parse(arguments)?;
         let call = match tool {
             Tool::Search => {
+                let query = given.required("query", "one to ten words", parsed)?;
+                let kind = given.optional("kind", parsed)?;
                 let owner = given.optional("namespace", |text| {
                     Owner::parse_key(&text.to_ascii_lowercase())
                         .ok_or_else(|| "a namespace, or a hostname and a namespace".to_owned())
                 })?;
-                let query = given.required("query", "one to ten words", parsed)?;
-                let kind = given.optional("kind", parsed)?;
                 Self::Search(given.search(query, kind)?, owner)
             }
             Tool::FindType => {
@@ -135,7 +114,7 @@ impl ToolCall {
             | Tool::ListVersions
             | Tool::CompareVersions => given.about_package(tool, own)?,
         };
-        given.check_all_taken(tool)?;
+        given.check_all_taken()?;
         Ok(call)
     }
 }
@@ -155,22 +134,27 @@ fn used(text: &str) -> Result<Vec<UsedPackage>, String> {
     packages.ok_or_else(|| USED.to_owned())
 }
 
-/// The arguments that have not been taken yet.
-struct Arguments<'j>(Members<'j>);
+/// The arguments that have not been taken yet, and the names of those that the tool takes.
+struct Arguments<'j> {
+    left: Members<'j>,
+    known: Vec<&'static str>,
+}
 
 impl<'j> Arguments<'j> {
-    fn parse(json: Option<&'j str>) -> Result<Self, ArgumentError> {
-        match json {
-            None | Some("null") => Ok(Self(Members::default())),
+    fn parse(json: Option<&'j str>) -> Result<Self, String> {
+        let left = match json {
+            None | Some("null") => Members::default(),
             Some(json) => Members::parse(json.as_bytes())
-                .map(Self)
-                .ok_or(ArgumentError::NotObject),
-        }
+                .ok_or_else(|| "the arguments must be an object".to_owned())?,
+        };
+        let known = Vec::new();
+        Ok(Self { left, known })
     }
 
     /// Takes a text. Assistants send null or an empty text for no value.
-    fn text(&mut self, name: &'static str) -> Result<Option<String>, ArgumentError> {
-        match self.0.text(name) {
+    fn text(&mut self, name: &'static str) -> Result<Option<String>, String> {
+        self.known.push(name);
+        match self.left.text(name) {
             Ok(text) => Ok(text
                 .map(|text| text.trim().to_owned())
                 .filter(|text| !text.is_empty())),
@@ -182,7 +166,7 @@ impl<'j> Arguments<'j> {
         &mut self,
         name: &'static str,
         parse: impl FnOnce(&str) -> Result<T, String>,
-    ) -> Result<Option<T>, ArgumentError> {
+    ) -> Result<Option<T>, String> {
         let Some(text) = self.text(name)? else {
             return Ok(None);
         };
@@ -195,13 +179,13 @@ impl<'j> Arguments<'j> {
         name: &'static str,
         rule: &'static str,
         parse: impl FnOnce(&str) -> Result<T, String>,
-    ) -> Result<T, ArgumentError> {
+    ) -> Result<T, String> {
         let value = self.optional(name, parse)?;
-        value.ok_or(ArgumentError::Missing(name, rule))
+        value.ok_or_else(|| format!("the argument {name} is missing: it must be {rule}"))
     }
 
     /// Takes the arguments of a tool that describes a package.
-    fn about_package(&mut self, tool: Tool, own: &OwnHosts<'_>) -> Result<ToolCall, ArgumentError> {
+    fn about_package(&mut self, tool: Tool, own: &OwnHosts<'_>) -> Result<ToolCall, String> {
         let rule = match tool {
             Tool::GetModule => MODULE_ADDRESS,
             Tool::GetProvider => PROVIDER_ADDRESS,
@@ -243,7 +227,7 @@ impl<'j> Arguments<'j> {
     }
 
     /// Takes a document: the first one by default, or its path as the API names it, or the end of that path.
-    fn document(&mut self, package: &Package) -> Result<DocumentPath, ArgumentError> {
+    fn document(&mut self, package: &Package) -> Result<DocumentPath, String> {
         let document = self.optional("document", |text| {
             let end = match text.starts_with(API_PREFIX) {
                 true => text.split_once("/docs/").map_or("", |(_, end)| end),
@@ -263,7 +247,7 @@ impl<'j> Arguments<'j> {
     }
 
     /// Takes the place of a page of results.
-    fn search(&mut self, query: Query, kind: Option<SearchKind>) -> Result<Search, ArgumentError> {
+    fn search(&mut self, query: Query, kind: Option<SearchKind>) -> Result<Search, String> {
         let after = self.optional("cursor", |text| text.parse().map_err(|_| CURSOR.to_owned()))?;
         Ok(Search {
             query,
@@ -276,7 +260,7 @@ impl<'j> Arguments<'j> {
     }
 
     /// Takes a version; `None` is the newest one.
-    fn version(&mut self) -> Result<Option<Version>, ArgumentError> {
+    fn version(&mut self) -> Result<Option<Version>, String> {
         let version = self.optional("version", |text| match text {
             "latest" => Ok(None),
             text => version(text).map(Some),
@@ -284,13 +268,14 @@ impl<'j> Arguments<'j> {
         version.map(Option::flatten)
     }
 
-    fn exact(&mut self, name: &'static str) -> Result<Version, ArgumentError> {
+    fn exact(&mut self, name: &'static str) -> Result<Version, String> {
         self.required(name, "a version, such as 1.2.0", version)
     }
 
     /// Takes a number. Assistants send it as a text as well.
-    fn offset(&mut self) -> Result<usize, ArgumentError> {
-        let json = match self.0.take("offset") {
+    fn offset(&mut self) -> Result<usize, String> {
+        self.known.push("offset");
+        let json = match self.left.take("offset") {
             None | Some("null") => return Ok(0),
             Some(json) => json,
         };
@@ -299,11 +284,18 @@ impl<'j> Arguments<'j> {
         number.ok_or_else(|| invalid("offset", json, OFFSET))
     }
 
-    fn check_all_taken(self, tool: Tool) -> Result<(), ArgumentError> {
-        match self.0.into_left() {
-            None => Ok(()),
-            Some(name) => Err(ArgumentError::Unknown(name, tool.takes())),
-        }
+    fn check_all_taken(self) -> Result<(), String> {
+        let Some(name) = self.left.into_left() else {
+            return Ok(());
+        };
+        let known = match self.known.is_empty() {
+            true => "no arguments".to_owned(),
+            false => self.known.join(", "),
+        };
+        let name = quoted(&name);
+        Err(format!(
+            "the argument {name} is unknown: this tool takes {known}"
+        ))
     }
 }
 
@@ -334,15 +326,16 @@ fn symbol_kind(text: &str) -> Result<SearchKind, String> {
 }
 
 #[inline(never)]
-fn invalid(name: &'static str, value: &str, rule: &str) -> ArgumentError {
-    ArgumentError::Invalid(name, value.to_owned(), rule.to_owned())
+fn invalid(name: &str, value: &str, rule: &str) -> String {
+    let value = quoted(value);
+    format!("the argument {name} is {value}: it must be {rule}")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn parse(tool: Tool, arguments: &str) -> Result<ToolCall, ArgumentError> {
+    fn parse(tool: Tool, arguments: &str) -> Result<ToolCall, String> {
         let hostnames = ["terrace.example.com".parse().unwrap()];
         let own = OwnHosts::new("https://registry.test:8443", &hostnames);
         ToolCall::parse(tool, Some(arguments), &own)
@@ -439,7 +432,7 @@ mod tests {
                 "to",
             ),
         ] {
-            let error = parse(tool, arguments).unwrap_err().to_string();
+            let error = parse(tool, arguments).unwrap_err();
             assert!(error.contains(named), "{arguments}: {error}");
         }
     }

@@ -30,20 +30,17 @@ struct Step {
     code: String,
 }
 
-/// The ways in which clients of a registry get a token.
-#[derive(Debug)]
-pub struct SignInWays<'s> {
-    /// Whether `terraform login` works.
-    pub has_login: bool,
-    /// The hosts of the applications that sign their users in.
-    pub client_hosts: &'s [String],
-    /// The environment variable with the token of a client, if one can be set.
-    pub variable: Option<&'s str>,
-}
-
 impl AuthenticationAnswer {
-    /// Creates the answer of the registry with this origin.
-    pub fn new(origin: &str, reads_need_token: ReadsNeedToken, sign_in: &SignInWays<'_>) -> Self {
+    /// Creates the answer of the registry with this origin. `has_login` states whether `terraform login` works; `client_hosts` are
+    /// those of the applications that sign their users in; `variable` is the environment variable with the token of a client, if
+    /// one can be set.
+    pub fn new(
+        origin: &str,
+        reads_need_token: ReadsNeedToken,
+        has_login: bool,
+        client_hosts: &[String],
+        variable: Option<&str>,
+    ) -> Self {
         let host = terrace_base::url::authority(origin);
         let step = |purpose, file, code| Step {
             purpose,
@@ -51,7 +48,7 @@ impl AuthenticationAnswer {
             code,
         };
         let mut steps = Vec::new();
-        if sign_in.has_login {
+        if has_login {
             let code = format!("terraform login {host}");
             steps.push(step(
                 "Sign in once from a terminal (OpenTofu: tofu login)",
@@ -59,7 +56,7 @@ impl AuthenticationAnswer {
                 code,
             ));
         }
-        if let Some(variable) = sign_in.variable {
+        if let Some(variable) = variable {
             let code = format!("export {variable}=\"$TOKEN\"");
             let purpose = "Give a token to Terraform and OpenTofu in the environment, as in CI";
             steps.push(step(purpose, None, code));
@@ -81,11 +78,11 @@ impl AuthenticationAnswer {
             None,
             format!("POST {origin}/mcp/private\nAuthorization: Bearer $TOKEN"),
         ));
-        if !sign_in.client_hosts.is_empty() {
+        if !client_hosts.is_empty() {
             steps.push(step(
                 "Connect an application of one of these hosts without a token: it opens a browser, where its user signs in",
                 None,
-                format!("{origin}/mcp/private\n# {}", sign_in.client_hosts.join(" ")),
+                format!("{origin}/mcp/private\n# {}", client_hosts.join(" ")),
             ));
         }
         Self {

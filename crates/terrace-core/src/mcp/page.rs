@@ -137,9 +137,9 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Returns all entries, read page by page, and the number of pages.
-    fn read(lists: &[Vec<String>]) -> (Vec<String>, usize) {
-        let (mut all, mut pages, mut offset) = (Vec::new(), 0, 0);
+    /// Returns all entries, read page by page.
+    fn read(lists: &[Vec<String>]) -> Vec<String> {
+        let (mut all, mut offset) = (Vec::new(), 0);
         loop {
             let mut page = AnswerPage::after(offset);
             let mut length = 0;
@@ -151,14 +151,13 @@ mod tests {
                 length -= (kept.len() + 1).max(2);
                 all.extend(kept);
             }
-            pages += 1;
             assert!(length <= MCP_ANSWER_CHARS || page.taken == 1);
             match page.next() {
                 Some(next) => {
                     assert!(next > offset);
                     offset = next;
                 }
-                None => return (all, pages),
+                None => return all,
             }
         }
     }
@@ -172,7 +171,7 @@ mod tests {
                 .iter()
                 .map(|list| list.iter().map(|length| "é".repeat(*length)).collect())
                 .collect();
-            prop_assert_eq!(read(&lists).0, lists.concat());
+            prop_assert_eq!(read(&lists), lists.concat());
         }
 
         #[test]
@@ -202,6 +201,13 @@ mod tests {
             offset = page.next();
         }
         assert_eq!(pages, [1, 1, 1]);
+        // An offset behind the end leads to nothing.
+        let mut behind = AnswerPage::after(7);
+        let mut entries = vec!["a"];
+        behind.keep(&mut entries);
+        assert_eq!((entries.len(), behind.next()), (0, None));
+        let behind = TextPage::of("abc", usize::MAX);
+        assert_eq!((behind.text.as_str(), behind.next), ("", None));
     }
 
     #[test]
@@ -218,15 +224,5 @@ mod tests {
             };
             assert_eq!(cut(&long), expected);
         }
-    }
-
-    #[test]
-    fn an_offset_behind_the_end_leads_to_nothing() {
-        let mut page = AnswerPage::after(7);
-        let mut entries = vec!["a"];
-        page.keep(&mut entries);
-        assert_eq!((entries.len(), page.next()), (0, None));
-        let page = TextPage::of("abc", usize::MAX);
-        assert_eq!((page.text.as_str(), page.next), ("", None));
     }
 }

@@ -4,7 +4,6 @@ use std::fmt;
 
 use crate::api::route::{API_PREFIX, ApiRoute, Route};
 use crate::documentation::DocumentPath;
-use crate::http::problem::Problem;
 use crate::model::own_hosts::OwnHosts;
 use crate::model::package::Package;
 use crate::model::version::RequestedVersion;
@@ -26,27 +25,19 @@ pub enum DocumentResource {
     Document(Package, RequestedVersion, DocumentPath, usize),
 }
 
-/// The error for a text that is not the URI of documentation.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum ResourceError {
-    /// The text is no such URI.
-    #[error(
-        "{uri} is no resource of this registry: resources/list and resources/templates/list have them, such as terrace:///modules/acme/vpc/aws/latest/docs/readme",
-        uri = quoted(.0)
-    )]
-    Unknown(String),
-    /// A name or a version within it is invalid.
-    #[error("{}", .0.messages().join("; "))]
-    Name(Problem),
-}
-
 impl DocumentResource {
     /// Parses a URI. A mirrored package under one of the registry's own hostnames is the hosted one.
     ///
     /// # Errors
-    /// If it is not the URI of documentation.
-    pub fn parse(uri: &str, own: &OwnHosts<'_>) -> Result<Self, ResourceError> {
-        let unknown = || ResourceError::Unknown(uri.to_owned());
+    /// If it is not the URI of documentation, or a name or a version within it is invalid.
+    pub fn parse(uri: &str, own: &OwnHosts<'_>) -> Result<Self, String> {
+        let unknown = || {
+            let uri = quoted(uri);
+            format!(
+                "{uri} is no resource of this registry: resources/list and resources/templates/list have them, such as \
+                 terrace:///modules/acme/vpc/aws/latest/docs/readme"
+            )
+        };
         let rest = uri.strip_prefix(SCHEME).ok_or_else(unknown)?;
         let (path, offset) = match rest.split_once(OFFSET) {
             Some((path, offset)) => (path, offset.parse().map_err(|_| unknown())?),
@@ -64,7 +55,7 @@ impl DocumentResource {
             }
             Ok(_) => Err(unknown()),
             Err(_) if !path.contains("/docs") => Err(unknown()),
-            Err(problem) => Err(ResourceError::Name(problem)),
+            Err(problem) => Err(problem.messages().join("; ")),
         }
     }
 
@@ -113,7 +104,7 @@ impl fmt::Display for DocumentResource {
 mod tests {
     use super::*;
 
-    fn parse(uri: &str) -> Result<DocumentResource, ResourceError> {
+    fn parse(uri: &str) -> Result<DocumentResource, String> {
         DocumentResource::parse(uri, &OwnHosts::new("https://registry.test", &[]))
     }
 
@@ -128,10 +119,7 @@ mod tests {
         ] {
             assert_eq!(parse(uri).unwrap().to_string(), uri);
         }
-    }
-
-    #[test]
-    fn a_mirrored_provider_under_an_own_hostname_is_the_hosted_one() {
+        // A mirrored provider under an own hostname is the hosted one.
         let uri = "terrace:///mirror/registry.test/acme/widget/1.0.0/docs/overview";
         let same = "terrace:///providers/acme/widget/1.0.0/docs/overview";
         assert_eq!(parse(uri).unwrap().to_string(), same);
@@ -153,12 +141,13 @@ mod tests {
             "https://registry.test/modules/acme/vpc/aws/1.0.0/docs",
             "file:///etc/passwd",
         ] {
-            assert!(
-                matches!(parse(uri), Err(ResourceError::Unknown(_))),
-                "{uri}"
-            );
+            let error = parse(uri).unwrap_err();
+            assert!(error.contains("is no resource of this registry"), "{error}");
         }
-        let uri = "terrace:///modules/acme/vpc/aws/one/docs/readme";
-        assert!(matches!(parse(uri), Err(ResourceError::Name(_))));
+        let error = parse("terrace:///modules/acme/vpc/aws/one/docs/readme").unwrap_err();
+        assert!(
+            error.contains("one") && !error.contains("no resource"),
+            "{error}"
+        );
     }
 }

@@ -235,10 +235,7 @@ fn an_unknown_method_is_not_found_by_clients_that_read_errors_from_other_statuse
         let found = error(legacy(Some("2025-11-25")), &request(method, ""));
         assert_eq!(found.codes(), (-32601, 200), "{method}");
     }
-}
-
-#[test]
-fn a_request_without_the_capabilities_of_its_client_is_refused() {
+    // The capabilities of the client are missing.
     let meta = META.replace("clientCapabilities", "other");
     let found = error(head("tools/list", None), &request("tools/list", &meta));
     assert_eq!(found.codes(), (-32602, 200));
@@ -262,11 +259,11 @@ fn a_notification_is_accepted_without_an_answer() {
 
 #[test]
 fn only_results_of_the_newest_revision_have_its_members() {
-    let ids = [r#"{"jsonrpc":"2.0","id":"a\"b","method":"ping"}"#];
-    let Ok(Incoming::Request(McpRequest { id, .. })) = receive(&legacy(None), ids[0].as_bytes())
-    else {
+    let ping = br#"{"jsonrpc":"2.0","id":"a\"b","method":"ping"}"#;
+    let Ok(Incoming::Request(McpRequest { id, .. })) = receive(&legacy(None), ping) else {
         panic!();
     };
+    let answer = json!({ "text": "a \"quoted\"\nline \u{1f}é" });
     for (revision, is_stateless) in [(Revision::July2026, true), (Revision::November2025, false)] {
         let to = Answered {
             id: id.clone(),
@@ -277,7 +274,7 @@ fn only_results_of_the_newest_revision_have_its_members() {
             to.pong(),
             to.tools(),
             to.templates(),
-            to.tool(r#"{"a":1}"#),
+            to.tool(&answer.to_string()),
             to.tool_error("\"x\"\n"),
         ];
         for reply in replies {
@@ -297,21 +294,11 @@ fn only_results_of_the_newest_revision_have_its_members() {
         }
         let cached = json_of(to.tools())["result"].get("ttlMs").is_some();
         assert_eq!(cached, is_stateless);
+        // The text of an answer is its structured contents.
+        let result = json_of(to.tool(&answer.to_string()))["result"].clone();
+        assert_eq!(result["structuredContent"], answer);
+        let text = result["content"][0]["text"].as_str().unwrap();
+        assert_eq!(serde_json::from_str::<Value>(text).unwrap(), answer);
+        assert_eq!(result["isError"], false);
     }
-}
-
-#[test]
-fn the_text_of_an_answer_is_its_structured_contents() {
-    let Ok(Incoming::Request(McpRequest { id, revision, .. })) =
-        receive(&legacy(None), request("ping", "").as_bytes())
-    else {
-        panic!();
-    };
-    let answer = json!({ "text": "a \"quoted\"\nline \u{1f}é" });
-    let message = json_of(Answered { id, revision }.tool(&answer.to_string()));
-    let result = &message["result"];
-    assert_eq!(result["structuredContent"], answer);
-    let text = result["content"][0]["text"].as_str().unwrap();
-    assert_eq!(serde_json::from_str::<Value>(text).unwrap(), answer);
-    assert_eq!(result["isError"], false);
 }

@@ -1,12 +1,8 @@
 //! Releases as artifacts: the manifests that OpenTofu requires (clients.md 6.6, 6.7).
 
-use serde::{Deserialize, Serialize};
-
 use crate::model::address::ProviderAddress;
-use crate::model::commit::CommitId;
 use crate::model::oci::Digest;
 use crate::model::package::package_filename;
-use crate::model::platform::Platform;
 use crate::model::source::SourceDocument;
 use crate::model::version::Version;
 use crate::storage::release::{ModuleRelease, PackageDocument, ProviderRelease, Release};
@@ -27,13 +23,11 @@ const EMPTY_TYPE: &str = "application/vnd.oci.empty.v1+json";
 const EMPTY_DATA: &str = "e30=";
 
 /// The kind of a manifest.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MediaType {
     /// The manifest of one platform's package, or of a module.
-    #[serde(rename = "application/vnd.oci.image.manifest.v1+json")]
     Manifest,
     /// The index of all platforms.
-    #[serde(rename = "application/vnd.oci.image.index.v1+json")]
     Index,
 }
 
@@ -80,84 +74,9 @@ pub fn empty_config_digest() -> Sha256 {
     Sha256::of(EMPTY_CONFIG.as_bytes())
 }
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Manifest<'a> {
-    schema_version: u32,
-    media_type: MediaType,
-    artifact_type: &'a str,
-    config: Descriptor<'a>,
-    layers: [Descriptor<'a>; 1],
-    #[serde(skip_serializing_if = "Option::is_none")]
-    annotations: Option<SourceAnnotation<'a>>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Index<'a> {
-    schema_version: u32,
-    media_type: MediaType,
-    artifact_type: &'a str,
-    manifests: Vec<Descriptor<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    annotations: Option<SourceAnnotation<'a>>,
-}
-
-/// The annotations in which Renovate looks for release notes (clients.md 15.3). A release keeps the source and
-/// the commit of its first publisher, or their absence: its manifests never change.
-#[derive(Clone, Copy, Serialize)]
-struct SourceAnnotation<'a> {
-    #[serde(rename = "org.opencontainers.image.source")]
-    source: &'a str,
-    #[serde(
-        rename = "org.opencontainers.image.revision",
-        skip_serializing_if = "Option::is_none"
-    )]
-    revision: Option<&'a str>,
-}
-
-impl<'a> SourceAnnotation<'a> {
-    fn of(source: Option<&'a SourceDocument>) -> Option<Self> {
-        let SourceDocument { url, commit, .. } = source?;
-        Some(Self {
-            source: url.as_str(),
-            revision: commit.as_ref().map(CommitId::as_str),
-        })
-    }
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Descriptor<'a> {
-    media_type: &'a str,
-    digest: String,
-    size: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    data: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    artifact_type: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    platform: Option<PlatformObject<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    annotations: Option<Annotations<'a>>,
-}
-
-#[derive(Serialize)]
-struct PlatformObject<'a> {
-    architecture: &'a str,
-    os: &'a str,
-}
-
-#[derive(Serialize)]
-struct Annotations<'a> {
-    /// The file name that `oras pull` uses.
-    #[serde(rename = "org.opencontainers.image.title")]
-    title: &'a str,
-}
-
 /// Returns a release as an artifact; `None` if it contains nothing that OpenTofu could install.
 pub fn artifact(release: &Release) -> Option<Artifact> {
-    let source = SourceAnnotation::of(release.source());
+    let source = &annotations(release.source());
     match release {
         Release::Provider(ProviderRelease {
             address,
@@ -177,7 +96,7 @@ pub fn artifact(release: &Release) -> Option<Artifact> {
 fn provider(
     (address, version): (&ProviderAddress, &Version),
     packages: &[PackageDocument],
-    source: Option<SourceAnnotation<'_>>,
+    source: &str,
 ) -> Option<Artifact> {
     if packages.is_empty() {
         return None;
@@ -188,40 +107,28 @@ fn provider(
         let title = package_filename(address, version, &package.platform);
         let zip = (package.sha256, package.size);
         let text = manifest(PROVIDER_TARGET, zip, &title, source);
-        manifests.push(target(&package.platform, &text));
+        let (os, architecture) = (package.platform.os(), package.platform.arch());
+        let platform = format!(
+            r#","artifactType":"{PROVIDER_TARGET}","platform":{{"architecture":"{architecture}","os":"{os}"}}"#
+        );
+        let (digest, size) = (Sha256::of(text.as_bytes()), text.len() as u64);
+        let target = MediaType::Manifest.as_str();
+        manifests.push(descriptor(target, (digest, size), &platform));
         contents.push(Content::Manifest(MediaType::Manifest, text));
         contents.push(Content::Zip(package.sha256, package.size));
     }
-    let index = Index {
-        schema_version: 2,
-        media_type: MediaType::Index,
-        artifact_type: PROVIDER,
-        manifests,
-        annotations: source,
-    };
-    let index = Content::Manifest(MediaType::Index, json::to_string(&index));
+    let (media_type, manifests) = (MediaType::Index.as_str(), manifests.join(","));
+    let index = format!(
+        r#"{{"schemaVersion":2,"mediaType":"{media_type}","artifactType":"{PROVIDER}","manifests":[{manifests}]{source}}}"#
+    );
+    let index = Content::Manifest(MediaType::Index, index);
     let tagged = index.digest();
     contents.push(index);
     Some(Artifact { tagged, contents })
 }
 
-fn target<'a>(platform: &'a Platform, manifest: &str) -> Descriptor<'a> {
-    Descriptor {
-        artifact_type: Some(PROVIDER_TARGET),
-        platform: Some(PlatformObject {
-            architecture: platform.arch(),
-            os: platform.os(),
-        }),
-        ..Descriptor::of(
-            MediaType::Manifest.as_str(),
-            Sha256::of(manifest.as_bytes()),
-            manifest.len() as u64,
-        )
-    }
-}
-
 /// Returns a module as an artifact. OpenTofu takes modules as zips only.
-fn module(release: &ModuleRelease, source: Option<SourceAnnotation<'_>>) -> Option<Artifact> {
+fn module(release: &ModuleRelease, source: &str) -> Option<Artifact> {
     let archive = &release.archive;
     // No client gets a module of another registry by OCI without another address in its source.
     if archive.format != ArchiveFormat::Zip || release.address.hostname.is_some() {
@@ -237,41 +144,40 @@ fn module(release: &ModuleRelease, source: Option<SourceAnnotation<'_>>) -> Opti
     })
 }
 
-/// Returns the manifest of one zip.
-fn manifest(
-    artifact_type: &str,
-    (sha256, size): (Sha256, u64),
-    title: &str,
-    source: Option<SourceAnnotation<'_>>,
-) -> String {
-    json::to_string(&Manifest {
-        schema_version: 2,
-        media_type: MediaType::Manifest,
-        artifact_type,
-        config: Descriptor {
-            data: Some(EMPTY_DATA),
-            ..Descriptor::of(EMPTY_TYPE, empty_config_digest(), EMPTY_CONFIG.len() as u64)
-        },
-        layers: [Descriptor {
-            annotations: Some(Annotations { title }),
-            ..Descriptor::of(ZIP, sha256, size)
-        }],
-        annotations: source,
-    })
+/// Returns the manifest of one zip, which has its title as the file name that `oras pull` uses.
+fn manifest(artifact_type: &str, zip: (Sha256, u64), title: &str, source: &str) -> String {
+    let data = format!(r#","data":"{EMPTY_DATA}""#);
+    let empty = (empty_config_digest(), EMPTY_CONFIG.len() as u64);
+    let config = descriptor(EMPTY_TYPE, empty, &data);
+    let title = format!(r#","annotations":{{"org.opencontainers.image.title":"{title}"}}"#);
+    let layer = descriptor(ZIP, zip, &title);
+    let media_type = MediaType::Manifest.as_str();
+    format!(
+        r#"{{"schemaVersion":2,"mediaType":"{media_type}","artifactType":"{artifact_type}","config":{config},"layers":[{layer}]{source}}}"#
+    )
 }
 
-impl<'a> Descriptor<'a> {
-    fn of(media_type: &'a str, digest: Sha256, size: u64) -> Self {
-        Self {
-            media_type,
-            digest: Digest::Sha256(digest).to_string(),
-            size,
-            data: None,
-            artifact_type: None,
-            platform: None,
-            annotations: None,
-        }
-    }
+/// Returns a descriptor, which ends with these members.
+fn descriptor(media_type: &str, (sha256, size): (Sha256, u64), members: &str) -> String {
+    let digest = Digest::Sha256(sha256);
+    format!(r#"{{"mediaType":"{media_type}","digest":"{digest}","size":{size}{members}}}"#)
+}
+
+/// Returns the member with the annotations in which Renovate looks for release notes (clients.md 15.3), if there are any. A
+/// release keeps the source and the commit of its first publisher, or their absence: its manifests never change.
+fn annotations(source: Option<&SourceDocument>) -> String {
+    let Some(SourceDocument { url, commit, .. }) = source else {
+        return String::new();
+    };
+    let url = json::to_string(url.as_str());
+    let revision = commit.as_ref().map(|commit| {
+        format!(
+            r#","org.opencontainers.image.revision":"{}""#,
+            commit.as_str()
+        )
+    });
+    let revision = revision.unwrap_or_default();
+    format!(r#","annotations":{{"org.opencontainers.image.source":{url}{revision}}}"#)
 }
 
 #[cfg(test)]
@@ -311,6 +217,7 @@ mod tests {
     /// Files of users contain the digests of manifests: changing a byte changes them.
     #[test]
     fn the_texts_of_manifests_are_pinned() {
+        assert_eq!(artifact(&mirrored(Vec::new())), None);
         let release = mirrored(vec![package("linux_amd64", 'a')]);
         let found = artifact(&release).unwrap();
         let manifest = r#"{"schemaVersion":2,"mediaType":"application/vnd.oci.image.manifest.v1+json","artifactType":"application/vnd.opentofu.provider-target","config":{"mediaType":"application/vnd.oci.empty.v1+json","digest":"sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a","size":2,"data":"e30="},"layers":[{"mediaType":"archive/zip","digest":"sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa","size":7,"annotations":{"org.opencontainers.image.title":"terraform-provider-widget_1.0.0_linux_amd64.zip"}}]}"#;
@@ -333,13 +240,13 @@ mod tests {
     /// The manifests of stored releases never change: only a release with a commit has the annotation.
     #[test]
     fn a_manifest_names_the_commit_only_if_the_release_has_one() {
-        let manifest = |commit: &str| {
+        let of_module = |format, commit: &str| {
             let source = SourceDocument::claimed(
                 "https://github.com/acme/vpc".parse().unwrap(),
                 commit.parse().ok(),
             );
             let archive = ModuleArchiveDocument {
-                format: ArchiveFormat::Zip,
+                format,
                 sha256: Sha256::of(b"zip"),
                 size: 7,
                 subdir: None,
@@ -347,7 +254,11 @@ mod tests {
             let (address, version) = ("acme/vpc/aws".parse().unwrap(), "1.0.0".parse().unwrap());
             let release = ModuleRelease::new(address, version, archive, UnixTime(0));
             let release = Release::Module(release.with_origin(Some(source), None));
-            match artifact(&release).unwrap().contents.swap_remove(0) {
+            artifact(&release)
+        };
+        let manifest = |commit| {
+            let mut module = of_module(ArchiveFormat::Zip, commit).unwrap();
+            match module.contents.swap_remove(0) {
                 Content::Manifest(_, text) => text,
                 Content::Zip(..) => panic!("the manifest comes first"),
             }
@@ -356,25 +267,8 @@ mod tests {
             r#","annotations":{"org.opencontainers.image.source":"https://github.com/acme/vpc"}}"#;
         assert!(manifest("").ends_with(source), "{}", manifest(""));
         let revision = format!(r#","org.opencontainers.image.revision":"{COMMIT}"}}}}"#);
-        assert!(
-            manifest(COMMIT).ends_with(&revision),
-            "{}",
-            manifest(COMMIT)
-        );
-    }
-
-    #[test]
-    fn every_platform_has_its_own_manifest() {
-        let packages = vec![package("darwin_arm64", 'b'), package("linux_amd64", 'a')];
-        let found = artifact(&mirrored(packages)).unwrap();
-        let mut digests: Vec<Sha256> = found.contents.iter().map(Content::digest).collect();
-        digests.sort();
-        digests.dedup();
-        assert_eq!(digests.len(), 5);
-    }
-
-    #[test]
-    fn a_release_without_packages_is_not_an_artifact() {
-        assert_eq!(artifact(&mirrored(Vec::new())), None);
+        assert!(manifest(COMMIT).ends_with(&revision), "{revision}");
+        // OpenTofu accepts only zips.
+        assert_eq!(of_module(ArchiveFormat::TarGz, COMMIT), None);
     }
 }

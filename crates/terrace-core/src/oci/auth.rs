@@ -135,12 +135,4 @@ mod tests {
         let answer = given(&Caller::Anonymous);
         assert_eq!(bearer(&answer.token, NOW), Ok(Caller::Anonymous));
     }
-
-    #[test]
-    fn the_challenge_names_the_requested_host() {
-        assert_eq!(
-            challenge("https://registry.example.com:8443"),
-            "Bearer realm=\"https://registry.example.com:8443/v2/token\",service=\"registry.example.com:8443\""
-        );
-    }
 }

@@ -1,7 +1,6 @@
 //! The paths of OCI Distribution below `/v2/`, for generated repositories.
 
-use crate::model::address::{MirroredAddress, ModuleAddress, ProviderAddress};
-use crate::model::own_hosts::OwnHosts;
+use crate::model::address::ModuleAddress;
 use crate::model::package::Package;
 use terrace_base::untrusted::{QUOTED_CHARS, line};
 
@@ -12,21 +11,10 @@ use crate::oci::pushed::{RepositoryPath, split};
 /// A request of an OCI client to a generated repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GeneratedRequest {
-    /// The repository.
-    pub repository: GeneratedRepository,
+    /// The package of the repository, as its name states it.
+    pub package: Package,
     /// The path within the repository.
     pub path: RepositoryPath,
-}
-
-/// A repository that is generated from published releases.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum GeneratedRepository {
-    /// `providers/{namespace}/{type}`
-    Hosted(ProviderAddress),
-    /// `providers/{hostname}/{namespace}/{type}`
-    Provider(MirroredAddress),
-    /// `modules/{namespace}/{name}/{system}`
-    Module(ModuleAddress),
 }
 
 impl GeneratedRequest {
@@ -36,53 +24,42 @@ impl GeneratedRequest {
     /// The error code of the specification, with the value and the rule.
     pub fn parse(path: &str) -> Result<Self, OciError> {
         let (name, path) = split(path)?;
-        let repository = GeneratedRepository::parse(&name)?;
+        let package = package_of(&name)?;
         match path? {
             RepositoryPath::Uploads | RepositoryPath::Upload(_) => Err(read_only()),
-            path => Ok(Self { repository, path }),
+            path => Ok(Self { package, path }),
         }
     }
 }
 
-impl GeneratedRepository {
-    /// Parses the name of a repository.
-    ///
-    /// # Errors
-    /// If the name is invalid, or not that of a generated repository.
-    pub fn parse(name: &str) -> Result<Self, OciError> {
-        if !is_name(name) {
-            return Err(OciError::new(
-                OciCode::NameInvalid,
-                "the name of a repository must consist of lower-case letters and digits, with . _ __ or dashes between them, in parts separated by /",
-            ));
-        }
-        let parsed = match name.split_once('/') {
-            Some(("providers", address)) if address.matches('/').count() > 1 => {
-                address.parse().map(Self::Provider)
-            }
-            Some(("providers", address)) => address.parse().map(Self::Hosted),
-            Some(("modules", address)) => ModuleAddress::parse_hosted(address).map(Self::Module),
-            _ => return Err(no_such_repository(name)),
-        };
-        parsed.map_err(|_| no_such_repository(name))
+/// Returns the package that a generated repository is named after.
+///
+/// # Errors
+/// If the name is invalid, or not that of a generated repository.
+pub fn package_of(name: &str) -> Result<Package, OciError> {
+    if !is_name(name) {
+        return Err(OciError::new(
+            OciCode::NameInvalid,
+            "the name of a repository must consist of lower-case letters and digits, with . _ __ or dashes between them, in parts separated by /",
+        ));
     }
-
-    /// Returns the name of a package's repository.
-    pub fn of(package: &Package) -> String {
-        match package {
-            Package::Provider(address) => format!("providers/{address}"),
-            Package::Mirrored(address) => format!("providers/{address}"),
-            Package::Module(address) => format!("modules/{address}"),
+    let parsed = match name.split_once('/') {
+        Some(("providers", address)) if address.matches('/').count() > 1 => {
+            address.parse().map(Package::Mirrored)
         }
-    }
+        Some(("providers", address)) => address.parse().map(Package::Provider),
+        Some(("modules", address)) => ModuleAddress::parse_hosted(address).map(Package::Module),
+        _ => return Err(no_such_repository(name)),
+    };
+    parsed.map_err(|_| no_such_repository(name))
+}
 
-    /// Returns the package of which this is the repository.
-    pub fn package(self, own: &OwnHosts<'_>) -> Package {
-        match self {
-            Self::Hosted(address) => Package::Provider(address),
-            Self::Provider(address) => own.package(address),
-            Self::Module(address) => Package::Module(address),
-        }
+/// Returns the name of a package's repository.
+pub fn repository_of(package: &Package) -> String {
+    match package {
+        Package::Provider(address) => format!("providers/{address}"),
+        Package::Mirrored(address) => format!("providers/{address}"),
+        Package::Module(address) => format!("modules/{address}"),
     }
 }
 
@@ -111,23 +88,22 @@ mod tests {
 
     #[test]
     fn the_name_of_a_repository_is_parsed() {
-        let own = OwnHosts::new("https://own.example.com", &[]);
         for package in [
             Package::Provider("acme/widget".parse().unwrap()),
             Package::Mirrored("registry.example.com/acme/widget".parse().unwrap()),
             Package::Mirrored("registry.example.com/my_org/widget".parse().unwrap()),
             Package::Module("acme/vpc/aws".parse().unwrap()),
         ] {
-            let path = format!("{}/tags/list", GeneratedRepository::of(&package));
-            let GeneratedRequest { repository, path } = GeneratedRequest::parse(&path).unwrap();
+            let path = format!("{}/tags/list", repository_of(&package));
+            let path_of_tags = RepositoryPath::Tags;
+            let parsed = GeneratedRequest::parse(&path);
             assert_eq!(
-                (repository.package(&own), path),
-                (package, RepositoryPath::Tags)
+                parsed,
+                Ok(GeneratedRequest {
+                    package,
+                    path: path_of_tags
+                })
             );
         }
-        let long =
-            GeneratedRequest::parse("providers/own.example.com/acme/widget/tags/list").unwrap();
-        let hosted = Package::Provider("acme/widget".parse().unwrap());
-        assert_eq!(long.repository.package(&own), hosted);
     }
 }

@@ -12,7 +12,7 @@ use crate::limits;
 use crate::model::oci::{Digest, OCI_PREFIX};
 use crate::model::package::Package;
 use crate::oci::pushed::{PushedRequest, Reference, RepositoryPath};
-use crate::oci::{self, GeneratedRepository, MediaType, TagPage};
+use crate::oci::{self, MediaType, TagPage};
 use crate::read::VERSION_CACHE_SECONDS;
 use crate::storage::index_document::IndexMetadata;
 use crate::storage::key::{ArchiveKey, BytesKey, IndexKey, PushedIndex};
@@ -38,7 +38,7 @@ pub(super) fn plan_generated<S>(
 ) -> ReadPlan<S> {
     match path {
         RepositoryPath::Tags => {
-            let name = GeneratedRepository::of(&package);
+            let name = oci::repository_of(&package);
             tag_list(IndexKey::Tags(package), query, name)
         }
         RepositoryPath::Manifest(Reference::Tag(tag)) => match tag.version() {

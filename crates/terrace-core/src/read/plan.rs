@@ -31,8 +31,8 @@ pub(super) fn plan<S>(
         Route::Terraform(route) => plan_terraform(route, head, own, has_login),
         Route::Mirror(route) => plan_mirror(route, head, own),
         Route::Oci(OciRoute::Catalog) => ReadPlan::Answer(no_catalog()),
-        Route::Oci(OciRoute::Generated(GeneratedRequest { repository, path })) => {
-            plan_generated(repository.package(own), path, head.query)
+        Route::Oci(OciRoute::Generated(GeneratedRequest { package, path })) => {
+            plan_generated(own.hosted(package), path, head.query)
         }
         Route::Oci(OciRoute::Pushed(request)) => plan_pushed(request, method, head.query),
         Route::Health => ReadPlan::Handle(HandledRoute::Health),

@@ -35,7 +35,7 @@ pub use constraint::{ConstraintError, Constraints};
 pub use discovery::Service;
 pub use error::OriginError;
 pub use offer::{distinct, offered};
-pub use package::{InquiryStep, OriginPackage, PackageInquiry, SignedDocuments};
+pub use package::{OriginPackage, PackageInquiry, SignedDocuments};
 pub use pin::check_pin;
 pub use published::PublishedVersion;
 pub use versions::{OriginVersion, OriginVersions};
@@ -82,10 +82,11 @@ impl Fetch {
     fn take<'f>(&self, fetched: &'f Fetched) -> Result<&'f [u8], OriginError> {
         let (what, status) = (self.what, fetched.status);
         match status {
-            200 if fetched.body.len() as u64 > self.max_bytes => Err(OriginError::TooLong {
-                what,
-                max: self.max_bytes,
-            }),
+            200 if fetched.body.len() as u64 > self.max_bytes => {
+                let max = self.max_bytes;
+                let reason = format!("{what} is longer than {max} bytes");
+                Err(OriginError::Unusable(reason))
+            }
             200 => Ok(&fetched.body),
             _ => Err(OriginError::Status { what, status }),
         }
@@ -94,22 +95,26 @@ impl Fetch {
     /// Parses the body of a 200 as one JSON object. Unknown members are ignored, as clients do.
     fn take_json<T: DeserializeOwned>(&self, fetched: &Fetched) -> Result<T, OriginError> {
         let body = self.take(fetched)?;
-        let json = |reason: String| OriginError::Json {
-            what: self.what,
-            reason,
-        };
         // Serde would also accept an array, with the members in order.
         if body.trim_ascii_start().first() != Some(&b'{') {
-            return Err(json("it is not a JSON object".to_owned()));
+            return Err(self.unparsed("it is not a JSON object"));
         }
-        serde_json::from_slice(body).map_err(|error| json(plain(&error.to_string())))
+        serde_json::from_slice(body).map_err(|error| self.unparsed(&plain(&error.to_string())))
+    }
+
+    /// Returns the error about a body that is not of the form that clients parse.
+    fn unparsed(&self, reason: &str) -> OriginError {
+        let what = self.what;
+        OriginError::Unusable(format!(
+            "{what} is not a document that clients can parse: {reason}"
+        ))
     }
 }
 
 /// Returns the error about a field of a document.
 fn invalid(field: &'static str, value: &str, rule: &'static str) -> OriginError {
     let value = shortened(value);
-    OriginError::Field { field, value, rule }
+    OriginError::Unusable(format!("{field} is {value:?}; {rule}"))
 }
 
 /// The rule for URLs in documents.

@@ -80,6 +80,20 @@ fn contents(inner: &Inner) -> Contents {
     contents
 }
 
+/// Breaks copies of a disk at each step in each way. `act` returns whether its step was reached. Returns how often it was.
+fn at_each_step(disk: &Simulated, act: impl Fn(&Simulated, Fault, u64) -> bool) -> usize {
+    let mut reached = 0;
+    for fault in Fault::ALL {
+        for step in 0.. {
+            if !act(&disk.copy(), fault, step) {
+                break;
+            }
+            reached += 1;
+        }
+    }
+    reached
+}
+
 /// Returns a disk with some documents and bytes, whose last user has closed it.
 fn filled() -> Simulated {
     let disk = Simulated::default();
@@ -150,31 +164,24 @@ fn a_power_cut_at_any_step_loses_nothing_acknowledged_and_shows_nothing_partial(
     assert_eq!((before.documents.len(), before.bytes.len()), (2, 1));
     for (name, operation) in OPERATIONS {
         let after = undisturbed(&filled, operation);
-        let mut reached = 0;
-        for fault in Fault::ALL {
-            for step in 0.. {
-                let disk = filled.copy();
-                let directory = open(&disk).unwrap();
-                disk.break_at(step, fault);
-                let result = operation(&directory.0);
-                let is_reached = disk.is_reached();
-                reached += usize::from(is_reached);
-                let what = format!("{name}, {fault:?} at {step}, {result:?}");
-                for seed in cuts(step) {
-                    let disk = disk.copy();
-                    disk.cut(seed);
-                    let (_, now) = reopened(&disk);
-                    if result.is_ok() {
-                        assert_eq!(now, after, "{what}, {seed}");
-                    } else {
-                        assert!(now == before || now == after, "{what}, {seed}: {now:?}");
-                    }
-                }
-                if !is_reached {
-                    break;
+        let reached = at_each_step(&filled, |disk, fault, step| {
+            let directory = open(disk).unwrap();
+            disk.break_at(step, fault);
+            let result = operation(&directory.0);
+            let is_reached = disk.is_reached();
+            let what = format!("{name}, {fault:?} at {step}, {result:?}");
+            for seed in cuts(step) {
+                let disk = disk.copy();
+                disk.cut(seed);
+                let (_, now) = reopened(&disk);
+                if result.is_ok() {
+                    assert_eq!(now, after, "{what}, {seed}");
+                } else {
+                    assert!(now == before || now == after, "{what}, {seed}: {now:?}");
                 }
             }
-        }
+            is_reached
+        });
         assert!(reached >= 2 * Fault::ALL.len(), "{name}: {reached} steps");
     }
 }
@@ -184,40 +191,35 @@ fn what_a_reader_sees_after_a_failure_survives_a_power_cut() {
     let filled = filled();
     for (name, operation) in OPERATIONS {
         let after = undisturbed(&filled, operation);
-        for fault in Fault::ALL {
-            for step in 0.. {
-                let disk = filled.copy();
-                let directory = open(&disk).unwrap();
-                disk.break_at(step, fault);
-                let failed = operation(&directory.0).is_err();
-                let is_reached = disk.is_reached();
-                let is_killed = matches!(fault, Fault::KilledBefore | Fault::KilledAfter);
-                let (directory, seen) = match is_reached && is_killed {
-                    true => {
-                        disk.restart();
-                        reopened(&disk)
-                    }
-                    false => {
-                        let seen = contents(&directory.0);
-                        (directory, seen)
-                    }
-                };
-                let what = format!("{name}, {fault:?} at {step}, failed: {failed}");
-                for seed in cuts(step) {
-                    let cut = disk.copy();
-                    cut.cut(seed);
-                    assert_eq!(reopened(&cut).1, seen, "{what}, {seed}");
+        at_each_step(&filled, |disk, fault, step| {
+            let directory = open(disk).unwrap();
+            disk.break_at(step, fault);
+            let failed = operation(&directory.0).is_err();
+            let is_reached = disk.is_reached();
+            let is_killed = matches!(fault, Fault::KilledBefore | Fault::KilledAfter);
+            let (directory, seen) = match is_reached && is_killed {
+                true => {
+                    disk.restart();
+                    reopened(disk)
                 }
-                disk.mend();
-                // The same operation again completes it.
-                operation(&directory.0).unwrap_or_else(|error| panic!("{what}: {error}"));
-                disk.cut(1);
-                assert_eq!(reopened(&disk).1, after, "{what}");
-                if !is_reached {
-                    break;
+                false => {
+                    let seen = contents(&directory.0);
+                    (directory, seen)
                 }
+            };
+            let what = format!("{name}, {fault:?} at {step}, failed: {failed}");
+            for seed in cuts(step) {
+                let cut = disk.copy();
+                cut.cut(seed);
+                assert_eq!(reopened(&cut).1, seen, "{what}, {seed}");
             }
-        }
+            disk.mend();
+            // The same operation again completes it.
+            operation(&directory.0).unwrap_or_else(|error| panic!("{what}: {error}"));
+            disk.cut(1);
+            assert_eq!(reopened(disk).1, after, "{what}");
+            is_reached
+        });
     }
 }
 
@@ -228,24 +230,19 @@ fn a_directory_opens_after_a_failure_at_any_step_of_opening_it() {
             let disk = disk.copy();
             contents(&open(&disk).unwrap().0)
         };
-        for fault in Fault::ALL {
-            for step in 0.. {
+        at_each_step(&disk, |disk, fault, step| {
+            disk.break_at(step, fault);
+            drop(open(disk));
+            let is_reached = disk.is_reached();
+            for seed in cuts(step) {
                 let disk = disk.copy();
-                disk.break_at(step, fault);
-                drop(open(&disk));
-                let is_reached = disk.is_reached();
-                for seed in cuts(step) {
-                    let disk = disk.copy();
-                    disk.cut(seed);
-                    assert_eq!(reopened(&disk).1, before, "{fault:?} at {step}, {seed}");
-                }
-                disk.restart();
-                assert_eq!(reopened(&disk).1, before, "{fault:?} at {step}");
-                if !is_reached {
-                    break;
-                }
+                disk.cut(seed);
+                assert_eq!(reopened(&disk).1, before, "{fault:?} at {step}, {seed}");
             }
-        }
+            disk.restart();
+            assert_eq!(reopened(disk).1, before, "{fault:?} at {step}");
+            is_reached
+        });
     }
 }
 

@@ -10,10 +10,10 @@ use terrace_archive::ArchiveFormat;
 use terrace_base::time::UnixTime;
 use terrace_core::auth::access::RevocationDocument;
 use terrace_core::read::IndexForm;
-use terrace_core::storage::index_document::{IndexDocument, IndexMetadata};
 use terrace_core::storage::key::{ArchiveKey, ArchiveKind, FactKey, IndexKey, Lease};
 
-use super::{Directory, OpenError};
+use super::Directory;
+use crate::stores::OpenError;
 
 /// The variable that tells the child process its directory.
 const CHILD: &str = "TERRACE_TEST_DIRECTORY";
@@ -119,28 +119,16 @@ async fn a_killed_process_loses_nothing_that_it_acknowledged() {
 fn a_directory_in_use_is_refused_with_the_id_of_its_process() {
     let place = tempfile::tempdir().unwrap();
     let first = Directory::open(place.path()).unwrap();
-    let Err(OpenError::InUse { holder, .. }) = Directory::open(place.path()) else {
+    let Err(OpenError::Unsuitable(reason)) = Directory::open(place.path()) else {
         panic!("it is in use");
     };
-    assert_eq!(holder, format!("the process {}", std::process::id()));
+    let holder = format!("is in use by the process {}:", std::process::id());
+    assert!(reason.contains(&holder), "{reason}");
     fs::remove_file(place.path().join(super::layout::LOCK)).unwrap();
     let error = Directory::open(place.path()).unwrap_err();
     assert!(error.to_string().contains("another process"), "{error}");
     drop(first);
     Directory::open(place.path()).unwrap();
-}
-
-fn index() -> IndexDocument {
-    IndexDocument {
-        text: "text".to_owned(),
-        metadata: IndexMetadata {
-            revoked: None,
-            is_blocked: false,
-            etag: "\"x\"".to_owned(),
-            content: None,
-            pull: None,
-        },
-    }
 }
 
 /// Returns whether the index that an earlier process has written is there.
@@ -157,7 +145,8 @@ async fn has_index(place: &Path) -> bool {
 async fn write_index(place: &Path, is_closed: bool) {
     let directory = Directory::open(place).unwrap();
     let indices = directory.indices();
-    indices.put(&IndexKey::Rules, &index()).await.unwrap();
+    let index = crate::contract::index("text");
+    indices.put(&IndexKey::Rules, &index).await.unwrap();
     if is_closed {
         directory.close().unwrap();
     }
@@ -236,11 +225,10 @@ async fn a_copy_is_served_as_it_is() {
     for (path, text) in [("export.json", "{}"), ("new/export.json", "{}")] {
         write("export.json", "{\"sha256sums\": \"01\"}");
         write(path, text);
-        let refused = Directory::open(place.path());
-        assert!(
-            matches!(refused, Err(OpenError::UnfinishedExport(_))),
-            "{path}"
-        );
+        let Err(OpenError::Failed(reason)) = Directory::open(place.path()) else {
+            panic!("{path}");
+        };
+        assert!(reason.contains("an export that did not finish"), "{reason}");
     }
 }
 

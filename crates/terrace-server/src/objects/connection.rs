@@ -8,14 +8,12 @@ use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
 use object_store::client::SpawnedReqwestConnector;
 use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey};
 use object_store::prefix::PrefixStore;
-use object_store::{
-    BackoffConfig, ClientConfigKey, ClientOptions, Error, ObjectStore, RetryConfig,
-};
+use object_store::{BackoffConfig, ClientConfigKey, ClientOptions, ObjectStore, RetryConfig};
 use terrace_presign::Presigner;
 use tokio::runtime::{Builder, Handle, Runtime};
 
 use super::s3;
-use super::store_url::{FormError, Kind, StoreUrl};
+use super::store_url::{Kind, StoreUrl};
 use crate::limits::{STORE_CONNECT_TIME, STORE_REPEAT_TIME, STORE_STALL, STORE_THREADS};
 
 /// The settings of the client that the environment can change.
@@ -39,42 +37,6 @@ pub struct Connection {
     pub(super) name: String,
     pub(super) presigner: Option<Presigner>,
     pub(super) io: Option<IoThreads>,
-}
-
-/// The reason why a URL leads to no store.
-#[derive(Debug, thiserror::Error)]
-pub enum UrlError {
-    /// It is not the URL of a store.
-    #[error(transparent)]
-    Form(#[from] FormError),
-    /// The environment lacks a setting, or contains an invalid one.
-    #[error("{url}: {error}; {environment}")]
-    Settings {
-        /// The URL.
-        url: String,
-        /// The reason.
-        error: Error,
-        /// The place of the settings.
-        environment: &'static str,
-    },
-    /// The endpoint contains a user name or a password, which the error does not repeat.
-    #[error(
-        "AWS_ENDPOINT_URL contains \"@\": name only the host, and set the credentials in AWS_ACCESS_KEY_ID and \
-         AWS_SECRET_ACCESS_KEY"
-    )]
-    EndpointUserInfo,
-    /// The endpoint is one without TLS, and that is not allowed.
-    #[error(
-        "{endpoint} is an endpoint without TLS: set AWS_ALLOW_HTTP=true to send requests and credentials unprotected, or use \
-         https://"
-    )]
-    Plain {
-        /// The endpoint.
-        endpoint: String,
-    },
-    /// The system starts no thread.
-    #[error("the threads of the client cannot be started: {0}")]
-    Threads(std::io::Error),
 }
 
 /// The threads that carry the requests to the store. A connection outlives the thread of the server that has opened it, and
@@ -106,6 +68,7 @@ impl Drop for IoThreads {
     }
 }
 
+#[cfg(test)]
 impl From<Arc<dyn ObjectStore>> for Connection {
     fn from(store: Arc<dyn ObjectStore>) -> Self {
         Self {
@@ -124,11 +87,12 @@ impl Connection {
     ///
     /// # Errors
     /// If the URL is of no known kind, or the environment lacks a setting. The store is not contacted.
-    pub fn to(url: &str) -> Result<Self, UrlError> {
+    pub fn to(url: &str) -> Result<Self, String> {
         let url: StoreUrl = url.parse()?;
         // The client of a store finds the provider of its cryptography here. Another one may be installed already.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let io = IoThreads::start().map_err(UrlError::Threads)?;
+        let io = IoThreads::start()
+            .map_err(|error| format!("the threads of the client cannot be started: {error}"))?;
         let clients = Clients { io: &io, url: &url };
         let (stores, presigner) = match url.kind {
             Kind::S3 => {
@@ -180,19 +144,17 @@ macro_rules! both {
             if let Some(handle) = $clients.io.handle() {
                 builder = builder.with_http_connector(SpawnedReqwestConnector::new(handle.clone()));
             }
-            let store = builder.build().map_err(|error| UrlError::Settings {
-                url: $clients.url.to_string(),
-                error,
-                environment: $environment,
-            })?;
-            Ok::<_, UrlError>($clients.below_prefix(store))
+            let store = builder.build();
+            let store =
+                store.map_err(|error| format!("{}: {error}; {}", $clients.url, $environment))?;
+            Ok::<_, String>($clients.below_prefix(store))
         };
         Ok([build(repeating())?, build(once())?])
     }};
 }
 
 impl Clients<'_> {
-    fn s3(&self, builder: AmazonS3Builder) -> Result<[Arc<dyn ObjectStore>; 2], UrlError> {
+    fn s3(&self, builder: AmazonS3Builder) -> Result<[Arc<dyn ObjectStore>; 2], String> {
         both!(
             self,
             builder,
@@ -202,7 +164,7 @@ impl Clients<'_> {
         )
     }
 
-    fn gcs(&self) -> Result<[Arc<dyn ObjectStore>; 2], UrlError> {
+    fn gcs(&self) -> Result<[Arc<dyn ObjectStore>; 2], String> {
         both!(
             self,
             GoogleCloudStorageBuilder::from_env(),
@@ -212,7 +174,7 @@ impl Clients<'_> {
         )
     }
 
-    fn azure(&self) -> Result<[Arc<dyn ObjectStore>; 2], UrlError> {
+    fn azure(&self) -> Result<[Arc<dyn ObjectStore>; 2], String> {
         both!(
             self,
             MicrosoftAzureBuilder::from_env(),

@@ -20,7 +20,8 @@ use terrace_core::model::oci::{Digest, RepositoryName};
 use terrace_core::read::IndexForm;
 use terrace_core::storage::key::{BytesKey, FactKey, IndexKey, PushedFact, PushedIndex};
 
-use super::{LocalPlace, ObjectStorage, OpenError};
+use super::{LocalPlace, ObjectStorage};
+use crate::stores::OpenError;
 use crate::stream::ByteStream;
 
 /// The operation that fails.
@@ -161,7 +162,7 @@ impl ObjectStore for Faulty {
 
 async fn process(store: &Arc<Faulty>) -> ObjectStorage {
     let store: Arc<dyn ObjectStore> = Arc::clone(store) as _;
-    let opened = ObjectStorage::open(store, LocalPlace::Temporary).await;
+    let opened = ObjectStorage::open(store.into(), LocalPlace::Temporary).await;
     opened.unwrap()
 }
 
@@ -226,15 +227,12 @@ async fn a_replacement_that_the_store_refuses_is_an_error_and_not_an_unmet_condi
 async fn a_store_that_ignores_conditions_is_refused() {
     for broken in [Broken::Creation, Broken::Change] {
         let store: Arc<dyn ObjectStore> = Faulty::new(broken);
-        let refused = ObjectStorage::open(Arc::clone(&store), LocalPlace::Temporary).await;
-        let Err(error @ OpenError::Unconditional { .. }) = refused else {
-            panic!("{broken:?}: {refused:?}");
+        let opened = ObjectStorage::open(Arc::clone(&store).into(), LocalPlace::Temporary).await;
+        let Err(OpenError::Unsuitable(reason)) = opened else {
+            panic!("{broken:?}: {opened:?}");
         };
-        assert!(
-            error
-                .to_string()
-                .starts_with("a faulty store cannot be used: it has replaced")
-        );
+        let told = "a faulty store cannot be used: it has replaced";
+        assert!(reason.starts_with(told), "{reason}");
         assert_eq!(
             store.list(None).count().await,
             0,

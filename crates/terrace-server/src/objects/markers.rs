@@ -160,18 +160,4 @@ mod tests {
             &IndexKey::Pushed(PushedIndex::Tags(repository))
         ));
     }
-
-    #[test]
-    fn a_marker_has_changed_until_it_is_remembered() {
-        let markers = Markers::default();
-        let listed = || vec![("changes/rules".to_owned(), "1".to_owned())];
-        assert_eq!(markers.changed(listed()), listed());
-        markers.remember("changes/rules".to_owned(), "1".to_owned());
-        assert_eq!(markers.changed(listed()), []);
-        markers.remember("changes/rules".to_owned(), "0".to_owned());
-        assert_eq!(markers.changed(listed()), listed());
-        markers.remember("changes/rules".to_owned(), "1".to_owned());
-        markers.forget("changes/rules");
-        assert_eq!(markers.changed(listed()), listed());
-    }
 }

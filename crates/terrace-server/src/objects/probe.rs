@@ -6,7 +6,8 @@ use std::hash::BuildHasher as _;
 
 use object_store::{Error, ObjectStore, ObjectStoreExt as _, PutMode, PutPayload, UpdateVersion};
 
-use super::{OpenError, described, path_of};
+use super::{described, path_of, unusable};
+use crate::stores::OpenError;
 use crate::volume::now;
 
 /// The prefix of the objects that probes write and remove. Nothing below it is ever copied.
@@ -14,19 +15,19 @@ const PROBES: &str = "leases/probes/";
 
 /// Tries a creation and a change that must fail, and those that must not.
 pub(super) async fn probe(store: &dyn ObjectStore, name: &str) -> Result<(), OpenError> {
-    let failed = |error: Error| OpenError::Store {
-        store: name.to_owned(),
-        error: described(&error),
-    };
+    let failed = |error: Error| unusable(name, &described(&error));
     let unique = RandomState::new().hash_one(now());
     let path = path_of(format!("{PROBES}{unique:016x}")).map_err(failed)?;
     let lacks = operations(store, &path).await;
     let removed = store.delete(&path).await;
     let lacks = lacks.map_err(failed)?;
     removed.map_err(failed)?;
+    // Without the conditions, concurrent publishes would lose versions.
     lacks.map_or(Ok(()), |lacks| {
-        let store = name.to_owned();
-        Err(OpenError::Unconditional { store, lacks })
+        Err(OpenError::Unsuitable(format!(
+            "{name} cannot be used: {lacks}. Choose a store that checks the conditions of writes (If-None-Match and If-Match), \
+             or a directory"
+        )))
     })
 }
 

@@ -11,8 +11,9 @@ use terrace_core::model::package::Package;
 use terrace_core::read::IndexForm;
 use terrace_core::storage::key::{FactKey, IndexKey, Lease};
 
-use super::{LocalPlace, ObjectStorage, OpenError};
+use super::{LocalPlace, ObjectStorage};
 use crate::contract::contract_tests;
+use crate::stores::OpenError;
 
 async fn open() -> (ObjectStorage, ()) {
     (process(&shared()).await, ())
@@ -24,7 +25,7 @@ fn shared() -> Arc<dyn ObjectStore> {
 
 /// Returns the storage of a process that shares a store with others.
 async fn process(store: &Arc<dyn ObjectStore>) -> ObjectStorage {
-    let opened = ObjectStorage::open(Arc::clone(store), LocalPlace::Temporary).await;
+    let opened = ObjectStorage::open(Arc::clone(store).into(), LocalPlace::Temporary).await;
     opened.unwrap()
 }
 
@@ -194,14 +195,13 @@ async fn a_list_begins_at_its_prefix() {
 async fn a_directory_with_a_registry_or_another_process_is_refused() {
     let place = tempfile::tempdir().unwrap();
     let local = LocalPlace::Directory(place.path());
-    let first = ObjectStorage::open(shared(), local).await.unwrap();
-    let second = ObjectStorage::open(shared(), local).await;
-    assert!(matches!(second, Err(OpenError::InUse { .. })), "{second:?}");
+    let refused = async || match ObjectStorage::open(shared().into(), local).await {
+        Err(OpenError::Unsuitable(reason)) => reason,
+        other => panic!("{other:?}"),
+    };
+    let first = ObjectStorage::open(shared().into(), local).await.unwrap();
+    assert!(refused().await.contains("is in use by the process"));
     drop(first);
     std::fs::create_dir(place.path().join("facts")).unwrap();
-    let refused = ObjectStorage::open(shared(), local).await;
-    assert!(
-        matches!(refused, Err(OpenError::Registry(_))),
-        "{refused:?}"
-    );
+    assert!(refused().await.contains("contains a registry"));
 }

@@ -19,7 +19,6 @@ use tempfile::TempDir;
 use super::*;
 use crate::limits::REPAIR_INTERVAL;
 use crate::memory::Memory;
-use crate::tls::TlsError;
 
 const TOKEN: &str = "an-admin-token-for-tests";
 
@@ -93,6 +92,17 @@ impl Drop for Running {
     }
 }
 
+/// Returns the head and the body of a request that creates a token.
+fn creation(name: &str, more: &str) -> (String, String) {
+    let body = format!(r#"{{"name":"{name}","scopes":["read"]}}"#);
+    let length = body.len();
+    let head = format!(
+        "POST /admin/v1/tokens HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {TOKEN}\r\n\
+         content-length: {length}\r\n{more}\r\n"
+    );
+    (head, body)
+}
+
 fn rest(stream: &mut TcpStream) -> String {
     let mut received = Vec::new();
     let _ = stream.read_to_end(&mut received);
@@ -122,7 +132,7 @@ fn key_pem() -> String {
 }
 
 /// Writes a certificate and its key, and reads them.
-fn files(folder: &TempDir, certificate: &[u8], key: &str) -> Result<TlsFiles, TlsError> {
+fn files(folder: &TempDir, certificate: &[u8], key: &str) -> Result<TlsFiles, String> {
     let [at, key_at] = ["cert.pem", "key.pem"].map(|it| folder.path().join(it));
     std::fs::write(&at, certificate).unwrap();
     std::fs::write(&key_at, key).unwrap();
@@ -186,7 +196,7 @@ fn a_certificate_without_its_key_is_refused() {
     ] {
         let folder = tempfile::tempdir().unwrap();
         let error = files(&folder, certificate, key).unwrap_err();
-        assert!(error.to_string().contains(reason), "{error}");
+        assert!(error.contains(reason), "{error}");
     }
 }
 
@@ -264,12 +274,7 @@ fn a_client_that_sends_a_refused_body_gets_the_response() {
 fn a_stopped_server_completes_the_requests_that_it_has_begun() {
     let server = Running::start(&[]);
     let mut stream = server.connect();
-    let body = r#"{"name":"ci","scopes":["read"]}"#;
-    let length = body.len();
-    let head = format!(
-        "POST /admin/v1/tokens HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {TOKEN}\r\n\
-         content-length: {length}\r\nexpect: 100-continue\r\n\r\n"
-    );
+    let (head, body) = creation("ci", "expect: 100-continue\r\n");
     stream.write_all(head.as_bytes()).unwrap();
     // The server asks for the body when the request has been authorised.
     read_until(&mut stream, "100 Continue\r\n\r\n");
@@ -304,16 +309,11 @@ fn a_stopped_server_closes_idle_connections() {
 #[test]
 fn a_change_is_completed_although_its_client_has_left() {
     let server = Running::start(&[]);
-    let body = r#"{"name":"left","scopes":["read"]}"#;
-    let length = body.len();
+    let (head, body) = creation("left", "");
     let mut stream = server.connect();
-    let request = format!(
-        "POST /admin/v1/tokens HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {TOKEN}\r\n\
-         content-length: {length}\r\n\r\n{body}"
-    );
     let write_time = Duration::from_millis(400);
     server.memory.slow_down(write_time);
-    stream.write_all(request.as_bytes()).unwrap();
+    stream.write_all((head + &body).as_bytes()).unwrap();
     // The request has begun, and its first write has not ended.
     std::thread::sleep(write_time / 2);
     stream.shutdown(Shutdown::Both).unwrap();
@@ -338,12 +338,8 @@ fn a_panic_ends_one_request() {
         read_until(&mut stream, answer);
     };
     let read = "GET /v1/modules/acme/vpc/aws/versions HTTP/1.1\r\nhost: localhost\r\n\r\n";
-    let body = r#"{"name":"ci","scopes":["read"]}"#;
-    let length = body.len();
-    let change = format!(
-        "POST /admin/v1/tokens HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {TOKEN}\r\n\
-         content-length: {length}\r\n\r\n{body}"
-    );
+    let (head, body) = creation("ci", "");
+    let change = head + &body;
     server.memory.panic(true);
     for request in [read, &change] {
         ask(request, "HTTP/1.1 503 ");

@@ -2,11 +2,13 @@
 
 use std::convert::Infallible;
 use std::net::IpAddr;
+use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::FutureExt as _;
 use hyper::body::Incoming as IncomingBody;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -31,14 +33,12 @@ use crate::limits::{
 };
 use crate::log;
 use crate::outgoing::{ReplyBody, respond};
-use crate::panics::unless_panicked;
 use crate::proxy::TrustedProxies;
 use crate::shares::Shares;
 use crate::socket::Watched;
 use crate::stores::{Bucket, IndexStore};
 use crate::stream::ByteStream;
 use crate::tls::ServerTls;
-use crate::work::Work;
 
 /// The way in which clients come in.
 #[derive(Debug, Clone)]
@@ -66,8 +66,8 @@ pub(super) struct Thread<B, I> {
     indices: I,
     /// The memory of the thread, like that of an isolate.
     cache: Rc<Cache>,
-    /// The connections, and the work that outlives them.
-    work: Rc<Work>,
+    /// Each connection, and each piece of work that outlives it, holds a receiver until it ends.
+    work: watch::Sender<()>,
 }
 
 impl<B: Bucket, I: IndexStore> Thread<B, I> {
@@ -78,7 +78,7 @@ impl<B: Bucket, I: IndexStore> Thread<B, I> {
             bucket,
             indices,
             cache: Rc::new(Cache::without_absences()),
-            work: Rc::default(),
+            work: watch::Sender::new(()),
         })
     }
 
@@ -114,7 +114,7 @@ impl<B: Bucket, I: IndexStore> Thread<B, I> {
                         continue;
                     };
                     let (thread, stopping) = (Rc::clone(self), stopping.clone());
-                    let piece = self.work.begin();
+                    let piece = self.work.subscribe();
                     spawn_local(async move {
                         let _held = (piece, permit, share);
                         thread.enter(stream, address.ip(), stopping).await;
@@ -128,10 +128,10 @@ impl<B: Bucket, I: IndexStore> Thread<B, I> {
         }
         // No client waits for the answer of a server that has stopped to listen.
         drop(listener);
-        if timeout(GRACE, self.work.completed()).await.is_err() {
+        if timeout(GRACE, self.work.closed()).await.is_err() {
             log::line(&format!(
                 "server: stopped with {} connections or tasks under way after {} seconds",
-                self.work.under_way(),
+                self.work.receiver_count(),
                 GRACE.as_secs()
             ));
         }
@@ -205,7 +205,7 @@ impl<B: Bucket, I: IndexStore> Thread<B, I> {
     async fn answer(self: Rc<Self>, request: Incoming) -> Reply<ByteStream> {
         let config = Some(self.shared.config);
         let reply = if pipeline::outlives_its_client(config, request.method(), request.path()) {
-            let piece = self.work.begin();
+            let piece = self.work.subscribe();
             let carried_through = spawn_local(async move {
                 let _held = piece;
                 unless_panicked(self.handle(request)).await
@@ -229,7 +229,7 @@ impl<B: Bucket, I: IndexStore> Thread<B, I> {
         let reply = pipeline::handle(&ctx, request).await;
         let tasks = ctx.take_tasks();
         if !tasks.is_empty() {
-            let piece = self.work.begin();
+            let piece = self.work.subscribe();
             spawn_local(async move {
                 let _held = piece;
                 perform(&ctx, tasks).await;
@@ -284,7 +284,7 @@ impl<B: Bucket, I: IndexStore> Thread<B, I> {
         mut stopping: watch::Receiver<bool>,
         mut work: impl AsyncFnMut() + 'static,
     ) {
-        let begun = Rc::clone(&self.work);
+        let begun = self.work.clone();
         spawn_local(async move {
             let mut ticks = interval_at(first, interval);
             ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -293,10 +293,18 @@ impl<B: Bucket, I: IndexStore> Thread<B, I> {
                     _ = ticks.tick() => {}
                     _ = stopping.wait_for(|is_stopping| *is_stopping) => return,
                 }
-                let _piece = begun.begin();
+                let _piece = begun.subscribe();
                 // The next time does the rest.
                 unless_panicked(work()).await;
             }
         });
     }
+}
+
+/// Completes a future, or returns `None` if it panics, in a build that unwinds: the panic hook has printed the reason.
+///
+/// The state that requests share stays usable: a value that a panicking request was changing is replaced as a whole or not at
+/// all, and the conditions of writes protect the stores.
+async fn unless_panicked<T>(future: impl Future<Output = T>) -> Option<T> {
+    AssertUnwindSafe(future).catch_unwind().await.ok()
 }

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::{NOTHING, pull};
 use crate::support::Registry;
-use crate::support::pushed::{MANIFEST, Pushed, code, digest};
+use crate::support::pushed::{MANIFEST, Pushed, blob_at, code, digest};
 use crate::support::registry::{Response, Sent, unique};
 
 fn sha512(bytes: &[u8]) -> String {
@@ -30,8 +30,7 @@ fn a_blob_is_pushed_by_post_and_put_11_1_11_2() {
     let registry = Registry::start();
     let pushed = Pushed::new(&registry);
     let bytes = unique("a blob").into_bytes();
-    let missing = pushed.head(&format!("blobs/{}", digest(&bytes)));
-    assert_eq!(missing.status, 404);
+    pushed.head(&blob_at(&bytes)).expect(404);
     let location = pushed.begin();
     assert!(
         location.starts_with(&pushed.path("blobs/uploads/")),
@@ -41,7 +40,7 @@ fn a_blob_is_pushed_by_post_and_put_11_1_11_2() {
         .request("PUT", &format!("{location}?digest={}", digest(&bytes)))
         .header("content-type", "application/octet-stream");
     let created = registry.send(&put.body(bytes.clone())).expect(201);
-    let at = pushed.path(&format!("blobs/{}", digest(&bytes)));
+    let at = pushed.path(&blob_at(&bytes));
     assert_eq!(created.header("location"), Some(at.as_str()));
     assert_blob(&pushed, &bytes);
     assert_eq!(
@@ -68,13 +67,10 @@ fn a_blob_is_pushed_by_one_post() {
     let registry = Registry::start();
     let pushed = Pushed::new(&registry);
     let bytes = unique("a blob").into_bytes();
-    let post = format!("blobs/uploads/?digest={}", digest(&bytes));
-    let sent = pushed.request("POST", &post).body(bytes.clone());
-    registry.send(&sent).expect(201);
+    registry.send(&pushed.pushing(&bytes)).expect(201);
     assert_blob(&pushed, &bytes);
     let other = unique("another").into_bytes();
-    let post = format!("blobs/uploads/?digest={}", digest(&other));
-    let sent = pushed.request("POST", &post).unsized_body(other.clone());
+    let sent = pushed.pushing(&other).unsized_body(other.clone());
     registry.send(&sent).expect(201);
     assert_blob(&pushed, &other);
     assert_eq!(pushed.blob(b""), digest(b""));
@@ -132,16 +128,12 @@ fn a_blob_is_pushed_in_chunks_whose_length_may_be_unknown() {
             chunk("PUT", 8_000, bytes.len(), false).expect(201);
         } else {
             chunk("PATCH", 8_000, bytes.len(), true).expect(202);
-            let done = format!("{location}?digest={}", digest(&bytes));
-            registry
-                .send(&pushed.request("PUT", &done).body(b""))
-                .expect(201);
+            let done = pushed.complete(&location, &digest(&bytes), b"");
+            done.expect(201);
         }
         assert_blob(&pushed, &bytes);
         after_the_end(&pushed, &location);
-        pushed
-            .send("DELETE", &format!("blobs/{}", digest(&bytes)))
-            .expect(202);
+        pushed.send("DELETE", &blob_at(&bytes)).expect(202);
     }
 }
 
@@ -151,17 +143,11 @@ fn a_blob_with_a_wrong_digest_is_not_stored() {
     let pushed = Pushed::new(&registry);
     let bytes = unique("a blob").into_bytes();
     let wrong = digest(&unique("another").into_bytes());
-    let location = pushed.begin();
-    let sent = pushed.request("PUT", &format!("{location}?digest={wrong}"));
-    let refused = registry.send(&sent.body(bytes.clone())).expect(400);
-    assert_eq!(code(&refused), "DIGEST_INVALID");
-    pushed.head(&format!("blobs/{wrong}")).expect(404);
-    for query in ["", "?digest=sha256:00", "?digest=md5:00"] {
-        let location = pushed.begin();
-        let sent = pushed.request("PUT", &format!("{location}{query}"));
-        let refused = registry.send(&sent.body(bytes.clone())).expect(400);
-        assert_eq!(code(&refused), "DIGEST_INVALID", "{query}");
+    for digest in [wrong.as_str(), "", "sha256:00", "md5:00"] {
+        let refused = pushed.complete(&pushed.begin(), digest, &bytes);
+        assert_eq!(code(&refused.expect(400)), "DIGEST_INVALID", "{digest}");
     }
+    pushed.head(&format!("blobs/{wrong}")).expect(404);
     let algorithm = pushed.request("POST", "blobs/uploads/?digest-algorithm=md5");
     registry.send(&algorithm.body(b"")).expect(400);
 }
@@ -175,8 +161,7 @@ fn a_sha512_digest_is_accepted() {
     let post = pushed.request("POST", "blobs/uploads/?digest-algorithm=sha512");
     let begun = registry.send(&post.body(b"")).expect(202);
     let location = begun.header("location").unwrap();
-    let put = pushed.request("PUT", &format!("{location}?digest={digest}"));
-    registry.send(&put.body(bytes.clone())).expect(201);
+    pushed.complete(location, &digest, &bytes).expect(201);
     assert_eq!(pull(&pushed, &digest), bytes);
     let text = json!({
         "schemaVersion": 2,
@@ -230,9 +215,7 @@ fn an_upload_can_be_cancelled() {
     let registry = Registry::start();
     let pushed = Pushed::new(&registry);
     let location = pushed.begin();
-    registry
-        .send(&pushed.request("PATCH", &location).body(b"bytes"))
-        .expect(202);
+    pushed.append(&location, b"bytes").expect(202);
     pushed.send("DELETE", &location).expect(204);
     for method in ["GET", "DELETE", "PATCH", "PUT"] {
         let target = format!("{location}?digest={}", digest(b"bytes"));

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::{NOTHING, index_of, referring_to};
 use crate::support::Registry;
-use crate::support::pushed::{INDEX, MANIFEST, Pushed, code, digest};
+use crate::support::pushed::{INDEX, MANIFEST, Pushed, blob_at, code, digest, manifest_at};
 use crate::support::registry::unique;
 
 #[test]
@@ -70,7 +70,7 @@ fn a_manifest_that_is_not_a_provider_may_refer_to_missing_parts() {
         );
     }
     assert_eq!(pushed.tags(), ["a", "b"]);
-    let blob = format!("blobs/{}", digest(&layer));
+    let blob = blob_at(&layer);
     pushed.get(&blob).expect(404);
     pushed.blob(&layer);
     pushed.head(&blob).expect(200);
@@ -110,7 +110,7 @@ fn a_manifest_is_deleted_with_its_tags() {
     pushed.send("DELETE", "manifests/a").expect(202);
     pushed.get("manifests/a").expect(404);
     assert_eq!(pushed.tags(), ["b", "c", "other"]);
-    let own = format!("manifests/{}", digest(text.as_bytes()));
+    let own = manifest_at(&text);
     pushed.get(&own).expect(200);
     pushed.send("DELETE", &own).expect(202);
     for path in [own.as_str(), "manifests/b", "manifests/c"] {
@@ -119,13 +119,12 @@ fn a_manifest_is_deleted_with_its_tags() {
         pushed.send("DELETE", path).expect(404);
     }
     assert_eq!(pushed.tags(), ["other"]);
-    let layer = format!("blobs/{}", digest(b"layer"));
+    let layer = blob_at(b"layer");
     pushed.get(&layer).expect(307);
     pushed.send("DELETE", &layer).expect(202);
     assert_eq!(code(&pushed.get(&layer).expect(404)), "BLOB_UNKNOWN");
     pushed.send("DELETE", &layer).expect(404);
-    let own = format!("manifests/{}", digest(other.as_bytes()));
-    pushed.send("DELETE", &own).expect(202);
+    pushed.send("DELETE", &manifest_at(&other)).expect(202);
     assert_eq!(code(&pushed.get("tags/list").expect(404)), "NAME_UNKNOWN");
     // The manifest can be pushed again.
     pushed.artifact("a", b"layer", json!({}));

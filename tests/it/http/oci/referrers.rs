@@ -3,16 +3,14 @@
 use serde_json::json;
 
 use crate::support::Registry;
-use crate::support::pushed::{INDEX, MANIFEST, Pushed, digest};
+use crate::support::pushed::{INDEX, MANIFEST, Pushed, digest, manifest_at, referrer_of};
 
 #[test]
 fn the_referrers_of_a_manifest_are_listed_and_filtered_11_7() {
     let registry = Registry::start();
     let pushed = Pushed::new(&registry);
     let subject = pushed.artifact("subject", b"layer", json!({}));
-    let subject = json!({
-        "mediaType": MANIFEST, "digest": digest(subject.as_bytes()), "size": subject.len(),
-    });
+    let subject = referrer_of(&subject)["subject"].take();
     let path = format!("referrers/{}", subject["digest"].as_str().unwrap());
     let empty = pushed.get(&path).expect(200);
     assert_eq!(empty.header("content-type"), Some(INDEX));
@@ -44,8 +42,7 @@ fn the_referrers_of_a_manifest_are_listed_and_filtered_11_7() {
         assert_eq!(json["manifests"][0]["digest"], digest(second.as_bytes()));
         assert_eq!(json["manifests"][1], json!(null));
     }
-    let gone = format!("manifests/{}", digest(first.as_bytes()));
-    pushed.send("DELETE", &gone).expect(202);
+    pushed.send("DELETE", &manifest_at(&first)).expect(202);
     let left = pushed.get(&path).found();
     assert_eq!(left["manifests"].as_array().unwrap().len(), 1);
     pushed.get("referrers/latest").expect(400);

@@ -5,7 +5,7 @@ use crate::support::memory::Memory;
 use crate::support::{MirrorFixture, ModuleFixture, ProviderFixture, Registry};
 
 /// Returns the paths of all reads of a version in a repository: its tag, its manifests and its zips.
-fn paths(registry: &Registry, repository: &str, version: &str) -> Vec<String> {
+pub(crate) fn paths(registry: &Registry, repository: &str, version: &str) -> Vec<String> {
     let at = |digest: &serde_json::Value| digest.as_str().unwrap().to_owned();
     let tag = format!("/v2/{repository}/manifests/{version}");
     let index = registry.read(&tag);
@@ -30,36 +30,20 @@ fn published() -> (Memory, Registry, Vec<String>) {
 }
 
 #[test]
-fn a_lost_index_of_an_artifact_is_rebuilt_by_the_next_read() {
+fn a_lost_index_of_an_artifact_is_rebuilt_by_the_next_read_also_without_metadata() {
     let (memory, registry, paths) = published();
-    for path in paths {
-        let before = registry.get(&path);
+    for (path, loses_metadata) in paths.iter().flat_map(|path| [(path, false), (path, true)]) {
+        let before = registry.get(path);
         memory.lose_indices();
-        let found = registry.get(&path).expect(before.status);
-        assert_eq!(
-            (found.body, found.headers),
-            (before.body, before.headers),
-            "{path}"
-        );
+        if loses_metadata {
+            memory.lose_metadata();
+        }
+        let found = registry.get(path).expect(before.status);
+        let found = (found.body, found.headers);
+        assert_eq!(found, (before.body, before.headers), "{path}");
         memory.forget_operations();
-        registry.get(&path).expect(before.status);
+        registry.get(path).expect(before.status);
         assert_eq!(memory.operations().len(), 1, "{path}");
-    }
-}
-
-#[test]
-fn a_bucket_that_has_lost_its_metadata_has_the_same_artifacts() {
-    let (memory, registry, paths) = published();
-    for path in paths {
-        let before = registry.get(&path);
-        memory.lose_indices();
-        memory.lose_metadata();
-        let found = registry.get(&path).expect(before.status);
-        assert_eq!(
-            (found.body, found.headers),
-            (before.body, before.headers),
-            "{path}"
-        );
     }
 }
 
@@ -84,25 +68,6 @@ fn a_new_platform_adds_a_manifest() {
     registry
         .get(&format!("/v2/{repository}/manifests/{old}"))
         .expect(200);
-}
-
-#[test]
-fn a_blocked_version_has_no_artifact() {
-    let (memory, registry) = Registry::with_memory(&[]);
-    let fixture = MirrorFixture::new("1.0.0");
-    fixture.publish(&registry);
-    let repository = format!("providers/{}", fixture.address());
-    let paths = paths(&registry, &repository, "1.0.0");
-    let blocked = format!("{}@1.0.0", fixture.address());
-    let blocking = Registry::in_memory(&memory, &[("TERRACE_PULL_BLOCK", &blocked)]);
-    for path in paths {
-        let refused = blocking.get(&path).expect(404);
-        assert_eq!(
-            refused.json()["errors"][0]["code"],
-            "NAME_UNKNOWN",
-            "{path}"
-        );
-    }
 }
 
 /// Two versions may share bytes, and two digests may share their beginning.

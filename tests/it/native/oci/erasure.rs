@@ -8,8 +8,8 @@ use crate::support::chain;
 use crate::support::faults::{Failure, Fault, Operations, When, is_write};
 use crate::support::fixtures::{send_upload, sha256};
 use crate::support::memory::Memory;
-use crate::support::pushed::{MANIFEST, Pushed, code, digest};
-use crate::support::registry::{Registry, Response, Sent, TOKEN};
+use crate::support::pushed::{MANIFEST, Pushed, blob_at, code, digest, manifest_at, referrer_of};
+use crate::support::registry::{Registry, Response, Sent};
 use crate::support::reindexed::reindex;
 use crate::support::tokens::post;
 use crate::support::{MirrorFixture, ModuleFixture, ProviderFixture};
@@ -28,6 +28,16 @@ fn erase(registry: &Registry, body: &Value) -> Response {
     post(registry, "/admin/v1/erasures", body)
 }
 
+fn import(registry: &Registry, facts: &[Value]) -> Value {
+    let body = json!({ "facts": facts }).to_string();
+    let sent = registry.admin("PUT", "/admin/v1/facts", Some(body.as_bytes()));
+    sent.found()
+}
+
+fn blob_key() -> String {
+    format!("oci/blobs/sha256/{}", sha256(SECRET))
+}
+
 /// Returns a registry with an artifact whose layer is the secret, and the text of its manifest.
 fn pushed() -> (Memory, Registry, String) {
     let (memory, registry) = Registry::with_memory(&[]);
@@ -37,7 +47,11 @@ fn pushed() -> (Memory, Registry, String) {
 
 /// Returns the request that erases the artifact with its layer.
 fn whole(text: &str) -> Value {
-    erasure(&[&digest(text.as_bytes()), &digest(SECRET)], &[NAME])
+    erasure_of(text, &[NAME])
+}
+
+fn erasure_of(text: &str, repositories: &[&str]) -> Value {
+    erasure(&[&digest(text.as_bytes()), &digest(SECRET)], repositories)
 }
 
 fn message(response: &Response) -> String {
@@ -61,74 +75,43 @@ fn left(memory: &Memory) -> std::collections::BTreeMap<String, Vec<u8>> {
 fn an_erased_artifact_leaves_only_its_tombstones() {
     let (memory, registry, text) = pushed();
     let repository = Pushed::of(&registry, NAME);
-    let referrer = json!({ "subject": { "mediaType": MANIFEST, "digest": digest(text.as_bytes()), "size": text.len() } });
-    let signature = repository.artifact("signature", b"signed", referrer);
+    let signature = repository.artifact("signature", b"signed", referrer_of(&text));
     let signature = digest(signature.as_bytes());
     let answer = erase(&registry, &whole(&text)).found();
     assert_eq!(answer["uploads_end"], 1_800_000_000 + 3_600 + 900);
-    for path in paths(&text, "1.0.0") {
-        let status = repository.get(&path).status;
-        assert_eq!(
-            status,
-            if path == "tags/list" { 200 } else { 404 },
-            "{path}"
-        );
+    for path in paths(&text, "1.0.0").iter().skip(1) {
+        repository.get(path).expect(404);
     }
     assert_eq!(repository.tags(), ["signature"]);
     for (path, unknown) in [
-        (
-            format!("manifests/{}", digest(text.as_bytes())),
-            "MANIFEST_UNKNOWN",
-        ),
+        (manifest_at(&text), "MANIFEST_UNKNOWN"),
         ("manifests/1.0.0".to_owned(), "MANIFEST_UNKNOWN"),
-        (format!("blobs/{}", digest(SECRET)), "BLOB_UNKNOWN"),
+        (blob_at(SECRET), "BLOB_UNKNOWN"),
     ] {
         let gone = repository.get(&path).expect(404);
         assert_eq!(code(&gone), unknown);
-        assert!(
-            message(&gone).contains("was erased: a leaked key"),
-            "{}",
-            gone.text()
-        );
+        let message = message(&gone);
+        assert!(message.contains("was erased: a leaked key"), "{message}");
         repository.head(&path).expect(404);
     }
     let secret = sha256(SECRET);
-    let keys = memory.keys();
-    assert!(
-        !keys
-            .iter()
-            .any(|key| key.contains(&secret) && !key.starts_with("garbage/")),
-        "{keys:?}"
-    );
-    assert!(
-        !left(&memory)
-            .values()
-            .any(|bytes| bytes == text.as_bytes() || bytes == SECRET)
-    );
-    let mark: Value =
-        serde_json::from_slice(&memory.object_bytes(&format!("garbage/{secret}.blob"))).unwrap();
+    let tombstone = format!("garbage/{secret}.blob");
+    assert_eq!(memory.keys_with(&secret), [tombstone.as_str()]);
+    let is_erased = |bytes: &Vec<u8>| bytes == text.as_bytes() || bytes == SECRET;
+    assert!(!left(&memory).values().any(is_erased));
+    let mark: Value = serde_json::from_slice(&memory.object_bytes(&tombstone)).unwrap();
     assert_eq!(
         mark,
         json!({ "state": "erased", "since": 1_800_000_000, "reason": REASON })
     );
     let entries = chain::entries(&memory);
     let erased = entries.last().unwrap().erased();
-    assert!(
-        erased.contains(&format!("oci/blobs/sha256/{secret}")),
-        "{erased:?}"
-    );
-    assert!(
-        erased.contains(&format!("{NAME}@{}", digest(SECRET))),
-        "{erased:?}"
-    );
+    for what in [blob_key(), format!("{NAME}@{}", digest(SECRET))] {
+        assert!(erased.contains(&what), "{erased:?}");
+    }
     // The referrer loses its own entry only if it is erased itself.
     erase(&registry, &erasure(&[&signature], &[NAME])).expect(200);
-    assert!(
-        !memory
-            .keys()
-            .iter()
-            .any(|key| key.starts_with("oci/referrers/"))
-    );
+    assert_eq!(memory.keys_with("oci/referrers/"), [""; 0]);
     // Lost indices follow from the facts.
     memory.lose_indices();
     reindex(&registry);
@@ -150,45 +133,27 @@ fn an_erased_digest_is_refused_by_every_push() {
             "{message}"
         );
     };
-    let target = format!("{}?digest={secret}", other.begin());
-    refused(registry.send(&other.request("PUT", &target).body(SECRET)));
-    let keys = memory.keys();
-    assert!(
-        !keys.iter().any(|key| key.starts_with("oci/uploads/")),
-        "{keys:?}"
-    );
-    let single = format!("blobs/uploads/?digest={secret}");
-    refused(registry.send(&other.request("POST", &single).body(SECRET)));
+    refused(other.complete(&other.begin(), &secret, SECRET));
+    assert_eq!(memory.keys_with("oci/uploads/"), [""; 0]);
+    refused(registry.send(&other.pushing(SECRET)));
     refused(other.put_manifest("1.0.0", MANIFEST, &text));
     refused(other.put_manifest(&digest(text.as_bytes()), MANIFEST, &text));
     // Another manifest with the same layer.
     refused(other.put_manifest("1.0.0", MANIFEST, &text.replace("vnd.example", "vnd.else")));
-    let stored = left(&memory);
-    assert!(
-        !stored
-            .keys()
-            .any(|key| key.starts_with("oci/manifests/team/other"))
-    );
-    assert!(!stored.contains_key(&format!("oci/blobs/sha256/{}", sha256(SECRET))));
+    assert_eq!(memory.keys_with("oci/manifests/team/other"), [""; 0]);
+    assert_eq!(memory.keys_with(&blob_key()), [""; 0]);
     // A blob that came back by an upload whose URL was signed before is not mounted, and is removed.
-    memory.put_object(&format!("oci/blobs/sha256/{}", sha256(SECRET)), SECRET);
-    let mount = Sent::new(
-        "POST",
-        &other.path(&format!("blobs/uploads/?mount={secret}")),
-    );
-    refused(registry.send(&mount.body(b"").bearing(TOKEN)));
-    assert!(
-        !memory
-            .keys()
-            .contains(&format!("oci/blobs/sha256/{}", sha256(SECRET)))
-    );
+    memory.put_object(&blob_key(), SECRET);
+    let mount = other.request("POST", &format!("blobs/uploads/?mount={secret}"));
+    refused(registry.send(&mount.body(b"")));
+    assert_eq!(memory.keys_with(&blob_key()), [""; 0]);
     // Everything else can be pushed.
     other.artifact("2.0.0", b"no secret", json!({}));
 }
 
 #[test]
 fn the_tombstone_of_a_digest_covers_archives_and_blobs() {
-    let (memory, registry) = Registry::with_memory(&[]);
+    let (_, registry) = Registry::with_memory(&[]);
     let module = ModuleFixture::of("acme", "1.0.0");
     let bytes = module.archive.clone();
     let repository = Pushed::of(&registry, NAME);
@@ -203,11 +168,9 @@ fn the_tombstone_of_a_digest_covers_archives_and_blobs() {
     erase(&other, &json!({ "reason": REASON, "archives": [key] })).expect(200);
     let blob = format!("oci/blobs/sha256/{}", sha256(&bytes));
     assert!(!other_memory.keys().contains(&blob));
-    let target = format!("blobs/uploads/?digest={}", digest(&bytes));
-    let push = Pushed::of(&other, "team/other").request("POST", &target);
-    other.send(&push.body(&bytes[..])).expect(410);
+    let push = Pushed::of(&other, "team/other").pushing(&bytes);
+    other.send(&push).expect(410);
     assert!(!other_memory.keys().contains(&blob));
-    drop(memory);
 }
 
 #[test]
@@ -235,21 +198,19 @@ fn a_signed_upload_url_stores_no_erased_archive() {
 fn the_repair_and_a_garbage_collection_remove_an_erased_blob_that_is_stored_again() {
     let (memory, registry, text) = pushed();
     erase(&registry, &whole(&text)).expect(200);
-    let key = format!("oci/blobs/sha256/{}", sha256(SECRET));
+    let key = blob_key();
     memory.put_object(&key, SECRET);
     assert!(reindex(&registry).removed.contains(&key));
     assert!(!memory.keys().contains(&key));
     memory.put_object(&key, SECRET);
-    let tombstone = memory.object_bytes(&format!("garbage/{}.blob", sha256(SECRET)));
+    let mark = format!("garbage/{}.blob", sha256(SECRET));
+    let tombstone = memory.object_bytes(&mark);
     memory.advance(GARBAGE_SECONDS);
     let body = json!({ "remove": [{ "key": key, "marked_at": 1_800_000_000 }] });
     let removed = post(&registry, "/admin/v1/garbage", &body).found();
     assert_eq!(removed["removed"], json!([key]));
     assert!(!memory.keys().contains(&key));
-    assert_eq!(
-        memory.object_bytes(&format!("garbage/{}.blob", sha256(SECRET))),
-        tombstone
-    );
+    assert_eq!(memory.object_bytes(&mark), tombstone);
 }
 
 #[test]
@@ -268,9 +229,8 @@ fn the_shared_empty_configuration_and_invalid_names_are_refused() {
     ] {
         erase(&registry, &body).expect(400);
     }
-    Pushed::of(&registry, NAME)
-        .get(&format!("blobs/{secret}"))
-        .expect(307);
+    let repository = Pushed::of(&registry, NAME);
+    repository.get(&blob_at(SECRET)).expect(307);
 }
 
 #[test]
@@ -284,21 +244,14 @@ fn a_broken_erasure_of_pushed_content_is_completed_by_a_retry() {
     };
     let unbroken = memory.copy();
     let answer = run(&unbroken).found();
-    let writes: Vec<String> = unbroken
-        .operations()
-        .into_iter()
-        .filter(|it| is_write(it))
-        .collect();
+    let mut writes = unbroken.operations();
+    writes.retain(|it| is_write(it));
     let at = |part: &str| writes.iter().position(|it| it.contains(part)).unwrap();
-    let last_mark = writes
-        .iter()
-        .rposition(|it| it.contains("put garbage/"))
-        .unwrap();
+    let is_mark = |it: &String| it.contains("put garbage/");
+    let last_mark = writes.iter().rposition(is_mark).unwrap();
     assert!(last_mark < at("delete oci/manifests/"), "{writes:#?}");
-    assert!(
-        at("delete oci/links/") < at("delete oci/blobs/"),
-        "{writes:#?}"
-    );
+    let link = at("delete oci/links/");
+    assert!(link < at("delete oci/blobs/"), "{writes:#?}");
     for (at, write) in writes.iter().enumerate() {
         for when in [When::Before, When::After] {
             let what = format!("{write} {when:?}");
@@ -331,14 +284,13 @@ fn content_that_is_pushed_during_its_erasure_is_refused_or_listed_afterwards() {
         let (memory, registry, _) = pushed();
         let other = Pushed::of(&registry, "team/other");
         other.blob(b"{}");
-        let blob = other.request("POST", &format!("blobs/uploads/?digest={}", digest(SECRET)));
         let manifest = other
             .request("PUT", "manifests/1.0.0")
             .header("content-type", MANIFEST);
         let erasure = Sent::new("POST", "/admin/v1/erasures").bearing(registry.token());
         let requests = [
             erasure.body(whole(&text).to_string()),
-            blob.body(SECRET),
+            other.pushing(SECRET),
             manifest.body(text.as_str()),
         ];
         memory.interleave();
@@ -351,29 +303,18 @@ fn content_that_is_pushed_during_its_erasure_is_refused_or_listed_afterwards() {
         );
         let memory = memory.copy();
         let registry = Registry::in_memory(&memory, &[]);
-        let keys = memory.keys();
-        let has = |prefix: &str| keys.iter().any(|key| key.starts_with(prefix));
+        let has = |part: &str| !memory.keys_with(part).is_empty();
         // Bytes are never left, and a refused manifest is not.
-        assert!(
-            !keys.contains(&format!("oci/blobs/sha256/{}", sha256(SECRET))),
-            "{delay}"
-        );
+        assert!(!has(&blob_key()), "{delay}");
         assert!(
             statuses[2] == 201 || !has("oci/manifests/team/other"),
             "{delay}"
         );
         erase(&registry, &erasure_of(&text, &[NAME, "team/other"])).expect(200);
-        let keys = memory.keys();
-        let has = |prefix: &str| keys.iter().any(|key| key.starts_with(prefix));
         assert!(!has("oci/manifests/"), "{delay}");
-        Pushed::of(&registry, "team/other")
-            .get("manifests/1.0.0")
-            .expect(404);
+        let repository = Pushed::of(&registry, "team/other");
+        repository.get("manifests/1.0.0").expect(404);
     }
-}
-
-fn erasure_of(text: &str, repositories: &[&str]) -> Value {
-    erasure(&[&digest(text.as_bytes()), &digest(SECRET)], repositories)
 }
 
 #[test]
@@ -389,10 +330,7 @@ fn documents_of_erased_content_are_kept_out_of_an_import() {
         .collect();
     assert_eq!(facts.len(), 4);
     erase(&registry, &whole(&text)).expect(200);
-    let import = Sent::new("PUT", "/admin/v1/facts").bearing(registry.token());
-    let answer = registry
-        .send(&import.body(json!({ "facts": facts }).to_string()))
-        .found();
+    let answer = import(&registry, &facts);
     // The empty configuration is still linked.
     assert_eq!(answer["unchanged"].as_array().unwrap().len(), 1, "{answer}");
     assert_eq!(answer["erased"].as_array().unwrap().len(), 3, "{answer}");
@@ -403,7 +341,7 @@ fn documents_of_erased_content_are_kept_out_of_an_import() {
             .contains(REASON),
         "{answer}"
     );
-    let asked = json!({ "archives": [{ "key": format!("oci/blobs/sha256/{}", sha256(SECRET)), "size": SECRET.len() }] });
+    let asked = json!({ "archives": [{ "key": blob_key(), "size": SECRET.len() }] });
     let answer = post(&registry, "/admin/v1/archives", &asked).found();
     assert_eq!(answer["missing"], json!([]));
 }
@@ -414,13 +352,9 @@ fn the_tombstone_of_a_blob_is_imported_unless_its_digest_is_stored() {
     erase(&registry, &whole(&text)).expect(200);
     let key = format!("garbage/{}.blob", sha256(SECRET));
     let document = String::from_utf8(memory.object_bytes(&key)).unwrap();
-    let body = json!({ "facts": [{ "key": key, "document": document }] }).to_string();
-    let import = |registry: &Registry| {
-        let sent = Sent::new("PUT", "/admin/v1/facts").bearing(registry.token());
-        registry.send(&sent.body(body.clone())).found()
-    };
+    let facts = [json!({ "key": key, "document": document })];
     let (_, stored, _) = pushed();
-    let answer = import(&stored);
+    let answer = import(&stored, &facts);
     assert!(
         answer["refused"][0]["reason"]
             .as_str()
@@ -429,24 +363,17 @@ fn the_tombstone_of_a_blob_is_imported_unless_its_digest_is_stored() {
         "{answer}"
     );
     let (empty_memory, empty) = Registry::with_memory(&[]);
-    assert_eq!(import(&empty)["created"], json!([key]));
-    assert_eq!(import(&empty)["unchanged"], json!([key]));
+    assert_eq!(import(&empty, &facts)["created"], json!([key]));
+    assert_eq!(import(&empty, &facts)["unchanged"], json!([key]));
     assert_eq!(empty_memory.object_bytes(&key), document.as_bytes());
 }
 
-/// Returns the request that pushes the secret to another repository.
-fn push_of_secret(repository: &Pushed<'_>) -> Sent {
-    let path = format!("blobs/uploads/?digest={}", digest(SECRET));
-    repository.request("POST", &path).body(SECRET)
-}
-
-/// Erases content before or after an operation of a push, as a client does that has listed the repositories before.
-fn erased_at(memory: &Memory, seen: &str, when: When, digests: &[String]) -> Fault {
+/// Erases content before an operation of a push, as a client does that has listed the repositories before.
+fn erased_before(memory: &Memory, seen: &str, digest: &str) -> Fault {
     let eraser = Registry::in_memory(memory, &[]);
-    let digests: Vec<String> = digests.to_vec();
-    memory.run(seen, 0, when, move || {
-        let digests: Vec<&str> = digests.iter().map(String::as_str).collect();
-        erase(&eraser, &erasure(&digests, &[])).expect(200);
+    let body = erasure(&[digest], &[]);
+    memory.run(seen, 0, When::Before, move || {
+        erase(&eraser, &body).expect(200);
     })
 }
 
@@ -454,18 +381,13 @@ fn erased_at(memory: &Memory, seen: &str, when: When, digests: &[String]) -> Fau
 fn a_blob_that_is_erased_before_its_link_is_refused_and_not_linked() {
     let (memory, registry) = Registry::with_memory(&[]);
     let other = Pushed::of(&registry, "team/other");
-    let fault = erased_at(
-        &memory,
-        "R2 put oci/links/",
-        When::Before,
-        &[digest(SECRET)],
-    );
-    registry.send(&push_of_secret(&other)).expect(410);
+    let fault = erased_before(&memory, "R2 put oci/links/", &digest(SECRET));
+    registry.send(&other.pushing(SECRET)).expect(410);
     assert!(fault.lift());
-    let keys = memory.keys();
-    let is_left = |key: &String| key.starts_with("oci/links/") || key.starts_with("oci/blobs/");
-    assert!(!keys.iter().any(is_left), "{keys:?}");
-    other.get(&format!("blobs/{}", digest(SECRET))).expect(404);
+    for part in ["oci/links/", "oci/blobs/"] {
+        assert_eq!(memory.keys_with(part), [""; 0]);
+    }
+    other.get(&blob_at(SECRET)).expect(404);
 }
 
 #[test]
@@ -473,26 +395,19 @@ fn the_repair_removes_a_link_whose_push_ended_before_its_second_look() {
     let (memory, registry) = Registry::with_memory(&[]);
     let other = Pushed::of(&registry, "team/other");
     other.blob(b"no secret");
-    let fault = erased_at(
-        &memory,
-        "R2 put oci/links/",
-        When::Before,
-        &[digest(SECRET)],
-    );
+    let fault = erased_before(&memory, "R2 put oci/links/", &digest(SECRET));
     // The first read of the mark is before the link.
     let mark = format!("R2 get garbage/{}.blob", sha256(SECRET));
     let ended = memory.fail(mark.as_str(), 2.., When::Before, Failure::Error);
-    registry.send(&push_of_secret(&other)).expect(503);
+    registry.send(&other.pushing(SECRET)).expect(503);
     assert!(fault.lift() && ended.lift());
     let link = format!("oci/links/team/other:{}", digest(SECRET));
     assert!(memory.keys().contains(&link));
     let repaired = reindex(&registry);
     assert!(repaired.removed.contains(&link), "{repaired:?}");
     assert!(!memory.keys().contains(&link));
-    other.get(&format!("blobs/{}", digest(SECRET))).expect(404);
-    other
-        .get(&format!("blobs/{}", digest(b"no secret")))
-        .expect(307);
+    other.get(&blob_at(SECRET)).expect(404);
+    other.get(&blob_at(b"no secret")).expect(307);
     assert!(!reindex(&registry).removed.contains(&link));
 }
 
@@ -505,12 +420,7 @@ fn the_repair_removes_a_manifest_whose_push_ended_before_its_second_look() {
     other.blob(SECRET);
     let kept = other.artifact("2.0.0", b"no secret", json!({}));
     let of_text = digest(text.as_bytes());
-    let fault = erased_at(
-        &memory,
-        "R2 put oci/manifests/",
-        When::Before,
-        std::slice::from_ref(&of_text),
-    );
+    let fault = erased_before(&memory, "R2 put oci/manifests/", &of_text);
     let mark = format!("R2 get garbage/{}.blob", sha256(text.as_bytes()));
     // The erasure reads the mark before it makes the tombstone.
     let ended = memory.fail(mark.as_str(), 1.., When::Before, Failure::Error);
@@ -527,8 +437,7 @@ fn the_repair_removes_a_manifest_whose_push_ended_before_its_second_look() {
         }
     }
     assert_eq!(other.tags(), ["2.0.0"]);
-    let path = format!("manifests/{}", digest(kept.as_bytes()));
-    other.get(&path).expect(200);
+    other.get(&manifest_at(&kept)).expect(200);
 }
 
 #[test]
@@ -536,19 +445,15 @@ fn the_tombstone_of_a_manifest_is_not_imported_where_a_repository_has_it() {
     let (memory, registry, text) = pushed();
     let key = format!("garbage/{}.blob", sha256(text.as_bytes()));
     let document = format!(r#"{{"state":"erased","since":1,"reason":"{REASON}"}}"#);
-    let body = json!({ "facts": [{ "key": key, "document": document }] }).to_string();
-    let import = || {
-        let sent = Sent::new("PUT", "/admin/v1/facts").bearing(registry.token());
-        registry.send(&sent.body(body.clone())).found()
-    };
-    let refused = import();
+    let facts = [json!({ "key": key, "document": document })];
+    let refused = import(&registry, &facts);
     let reason = refused["refused"][0]["reason"].as_str().unwrap();
     let named = format!("--manifest {NAME}@{}", digest(text.as_bytes()));
     assert!(reason.contains(&named), "{reason}");
     assert!(!memory.keys().contains(&key));
-    let path = format!("manifests/{}", digest(text.as_bytes()));
+    let path = manifest_at(&text);
     let repository = Pushed::of(&registry, NAME);
     repository.get(&path).expect(200);
     repository.send("DELETE", &path).expect(202);
-    assert_eq!(import()["created"], json!([key]));
+    assert_eq!(import(&registry, &facts)["created"], json!([key]));
 }

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{NAME, break_everywhere, paths};
-use crate::support::pushed::{MANIFEST, Pushed, PushedProvider, digest};
+use crate::support::pushed::{MANIFEST, Pushed, PushedProvider, blob_at, digest, referrer_of};
 
 #[test]
 fn a_blob_that_is_broken_at_each_write_can_be_sent_again() {
@@ -13,14 +13,11 @@ fn a_blob_that_is_broken_at_each_write_can_be_sent_again() {
         |_| (),
         |registry, ()| {
             let pushed = Pushed::of(registry, NAME);
-            let post = format!("blobs/uploads/?digest={}", digest(bytes));
-            let sent = pushed.request("POST", &post).body(bytes);
-            registry.send(&sent).status
+            registry.send(&pushed.pushing(bytes)).status
         },
         |registry, ()| {
             let pushed = Pushed::of(registry, NAME);
-            let path = format!("blobs/{}", digest(bytes));
-            assert_eq!(pushed.head(&path).status, 200);
+            pushed.head(&blob_at(bytes)).expect(200);
         },
     );
 }
@@ -36,24 +33,21 @@ fn an_upload_that_is_broken_at_each_write_can_be_completed_again() {
                 let pushed = Pushed::of(registry, NAME);
                 let location = pushed.begin();
                 if sent_before > 0 {
-                    let patch = pushed.request("PATCH", &location);
-                    let patch = patch.body(&bytes[..sent_before]);
-                    registry.send(&patch).expect(202);
+                    let sent = pushed.append(&location, &bytes[..sent_before]);
+                    sent.expect(202);
                 }
                 location
             },
             |registry, location| {
                 let pushed = Pushed::of(registry, NAME);
-                let put = format!("{location}?digest={}", digest(bytes));
-                let put = pushed.request("PUT", &put).body(&bytes[sent_before..]);
-                let status = registry.send(&put).status;
+                let rest = &bytes[sent_before..];
+                let status = pushed.complete(location, &digest(bytes), rest).status;
                 assert_ne!(status, 404);
                 status
             },
             |registry, _| {
                 let pushed = Pushed::of(registry, NAME);
-                let path = format!("blobs/{}", digest(bytes));
-                assert_eq!(pushed.head(&path).status, 200);
+                pushed.head(&blob_at(bytes)).expect(200);
             },
         );
     }
@@ -89,12 +83,7 @@ fn a_manifest_that_is_broken_at_each_write_can_be_pushed_again() {
         |registry| {
             let pushed = Pushed::of(registry, NAME);
             let subject = pushed.artifact("subject", b"layer", json!({}));
-            let subject = json!({
-                "mediaType": MANIFEST,
-                "digest": digest(subject.as_bytes()),
-                "size": subject.len(),
-            });
-            pushed.artifact("other", b"layer", json!({ "subject": subject }))
+            pushed.artifact("other", b"layer", referrer_of(&subject))
         },
         |registry, text| {
             let pushed = Pushed::of(registry, NAME);
@@ -112,7 +101,7 @@ fn a_manifest_that_is_broken_at_each_write_can_be_pushed_again() {
 
 #[test]
 fn a_delete_of_a_blob_that_is_broken_at_each_write_can_be_sent_again() {
-    let layer = format!("blobs/{}", digest(b"layer"));
+    let layer = blob_at(b"layer");
     break_everywhere(
         2,
         |registry| {

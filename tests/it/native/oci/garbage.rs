@@ -7,7 +7,7 @@ use super::NAME;
 use crate::support::faults::{Failure, Operations, When, at_each_write};
 use crate::support::fixtures::sha256;
 use crate::support::memory::Memory;
-use crate::support::pushed::{Pushed, digest};
+use crate::support::pushed::{Pushed, blob_at, digest};
 use crate::support::registry::{Registry, Sent, TOKEN};
 use crate::support::tokens::post;
 
@@ -30,8 +30,7 @@ fn marked() -> (Memory, Registry, u64) {
     let (memory, registry) = Registry::with_memory(&[]);
     let repository = Pushed::of(&registry, NAME);
     repository.blob(BLOB);
-    let path = format!("blobs/{}", digest(BLOB));
-    repository.send("DELETE", &path).expect(202);
+    repository.send("DELETE", &blob_at(BLOB)).expect(202);
     let marked = change(&registry, &json!({ "mark": [key()] }));
     assert_eq!(marked["marked"], json!([key()]));
     let mark: Value = serde_json::from_slice(&memory.object_bytes(&mark_key())).unwrap();
@@ -51,8 +50,7 @@ fn mount(repository: &Pushed<'_>) -> Sent {
 }
 
 fn push(repository: &Pushed<'_>) -> Sent {
-    let path = format!("blobs/uploads/?digest={}", digest(BLOB));
-    repository.request("POST", &path).body(BLOB)
+    repository.pushing(BLOB)
 }
 
 #[test]
@@ -62,17 +60,13 @@ fn a_blob_without_a_repository_is_removed_an_hour_after_its_mark() {
         change(&registry, &removal(marked_at))["removed"],
         json!([key()])
     );
-    let keys = memory.keys();
-    assert!(
-        !keys.contains(&key()) && !keys.contains(&mark_key()),
-        "{keys:?}"
-    );
+    for key in [key(), mark_key()] {
+        assert_eq!(memory.keys_with(&key), [""; 0]);
+    }
     // It can be pushed again.
     let repository = Pushed::of(&registry, NAME);
     repository.blob(BLOB);
-    repository
-        .get(&format!("blobs/{}", digest(BLOB)))
-        .expect(307);
+    repository.get(&blob_at(BLOB)).expect(307);
 }
 
 #[test]
@@ -85,7 +79,7 @@ fn a_push_or_a_mount_after_the_mark_keeps_the_blob() {
         assert_eq!(answer["spared"], json!([key()]));
         let mark: Value = serde_json::from_slice(&memory.object_bytes(&mark_key())).unwrap();
         assert_eq!(mark["state"], "kept");
-        other.get(&format!("blobs/{}", digest(BLOB))).expect(307);
+        other.get(&blob_at(BLOB)).expect(307);
         assert_eq!(
             change(&registry, &json!({ "keep": [key()] }))["kept"],
             json!([key()])
@@ -101,7 +95,10 @@ fn a_push_during_a_removal_never_leaves_a_link_without_its_blob() {
             let (memory, registry, marked_at) = marked();
             let other = Pushed::of(&registry, "team/other");
             let removal = Sent::new("POST", "/admin/v1/garbage").bearing(registry.token());
-            let requests = [removal.body(removal_text(marked_at)), request(&other)];
+            let requests = [
+                removal.body(self::removal(marked_at).to_string()),
+                request(&other),
+            ];
             memory.interleave();
             let statuses = registry.send_both(requests, delay).map(|it| it.status);
             assert_eq!(statuses[0], 200, "{delay}");
@@ -111,12 +108,9 @@ fn a_push_during_a_removal_never_leaves_a_link_without_its_blob() {
                 "{delay}: {statuses:?}"
             );
             let memory = memory.copy();
-            let keys = memory.keys();
-            let is_linked = keys
-                .iter()
-                .any(|key| key.starts_with("oci/links/team/other"));
+            let is_linked = !memory.keys_with("oci/links/team/other").is_empty();
             assert_eq!(is_linked, statuses[1] == 201, "{delay}");
-            assert!(!is_linked || keys.contains(&key()), "{delay}: {keys:?}");
+            assert!(!is_linked || memory.keys().contains(&key()), "{delay}");
         }
     }
 }
@@ -136,16 +130,10 @@ fn a_blob_that_is_removed_before_a_push_reads_its_mark_is_not_linked() {
         });
         registry.send(&request(&other)).expect(503);
         assert!(fault.lift());
-        let keys = memory.keys();
-        let is_link = |key: &String| key.starts_with("oci/links/team/other");
-        assert!(!keys.iter().any(is_link), "{keys:?}");
+        assert_eq!(memory.keys_with("oci/links/team/other"), [""; 0]);
         registry.send(&push(&other)).expect(201);
-        other.get(&format!("blobs/{}", digest(BLOB))).expect(307);
+        other.get(&blob_at(BLOB)).expect(307);
     }
-}
-
-fn removal_text(marked_at: u64) -> String {
-    removal(marked_at).to_string()
 }
 
 #[test]
@@ -164,7 +152,7 @@ fn a_removal_that_is_broken_at_each_write_is_resumed_or_healed_by_a_push() {
         let first = registry.send(&push(&other)).status;
         assert!(matches!(first, 201 | 503), "{first} (write {at}, {when:?})");
         registry.send(&push(&other)).expect(201);
-        other.get(&format!("blobs/{}", digest(BLOB))).expect(307);
+        other.get(&blob_at(BLOB)).expect(307);
         assert!(memory.keys().contains(&key()));
         true
     });

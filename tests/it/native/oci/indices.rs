@@ -5,7 +5,7 @@ use serde_json::json;
 use super::{NAME, paths};
 use crate::support::Registry;
 use crate::support::faults::{Failure, When};
-use crate::support::pushed::{MANIFEST, Pushed, PushedProvider, digest};
+use crate::support::pushed::{MANIFEST, Pushed, PushedProvider, blob_at, manifest_at};
 
 #[test]
 fn a_lost_index_is_rebuilt_and_costs_one_read_again() {
@@ -52,9 +52,7 @@ fn a_blob_that_was_read_before_its_push_is_indexed_once() {
     memory.at_an_edge();
     let pushed = Pushed::of(&registry, NAME);
     let text = pushed.artifact("latest", b"layer", json!({}));
-    let own = digest(text.as_bytes());
-    let layer = digest(b"layer");
-    let paths = [format!("blobs/{layer}"), format!("manifests/{own}")];
+    let paths = [blob_at(b"layer"), manifest_at(&text)];
     let all = |status: u16| {
         for path in &paths {
             assert_eq!(pushed.head(path).status, status, "{path}");

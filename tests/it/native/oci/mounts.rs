@@ -2,7 +2,6 @@
 
 use super::{NAME, break_everywhere};
 use crate::support::fixtures::sha256;
-use crate::support::memory::Memory;
 use crate::support::pushed::{Pushed, PushedProvider, digest};
 use crate::support::registry::{Registry, Response, Sent, TOKEN};
 use crate::support::statuses::{set_status, status_of};
@@ -13,13 +12,6 @@ use crate::support::{MirrorFixture, ModuleFixture, ProviderFixture};
 fn mount(registry: &Registry, token: &str, query: &str) -> Response {
     let target = format!("/v2/{NAME}/blobs/uploads/?mount={query}");
     registry.send(&Sent::new("POST", &target).body(b"").bearing(token))
-}
-
-fn uploads(memory: &Memory) -> usize {
-    let keys = memory.keys();
-    keys.iter()
-        .filter(|it| it.starts_with("oci/uploads/"))
-        .count()
 }
 
 /// Publishes a package of every kind. Returns each one's repository and first zip.
@@ -51,7 +43,11 @@ fn set_state(registry: &Registry, address: &str, state: &str) {
 fn everything_of_a_published_release_is_mounted_and_leaves_no_upload() {
     let (memory, registry) = Registry::with_memory(&[]);
     let pushed = Pushed::of(&registry, NAME);
-    for (from, zip) in publish_all(&registry) {
+    let published = publish_all(&registry);
+    // A hosted provider has a second repository name, under the registry's own hostname.
+    let long = format!("providers/{}/acme/widget", registry.hostname());
+    let long = (long, published[0].1.clone());
+    for (from, zip) in published.into_iter().chain([long]) {
         for bytes in [&zip[..], b"{}"] {
             let digest = digest(bytes);
             let made = mount(&registry, TOKEN, &format!("{digest}&from={from}")).expect(201);
@@ -69,16 +65,7 @@ fn everything_of_a_published_release_is_mounted_and_leaves_no_upload() {
                 .expect(202);
         }
     }
-    assert_eq!(uploads(&memory), 0);
-}
-
-/// A hosted provider has a second repository name, under the registry's own hostname.
-#[test]
-fn a_hosted_provider_is_mounted_by_its_long_name() {
-    let (_, registry) = Registry::with_memory(&[]);
-    let [(_, zip), ..] = publish_all(&registry);
-    let from = format!("providers/{}/acme/widget", registry.hostname());
-    mount(&registry, TOKEN, &format!("{}&from={from}", digest(&zip))).expect(201);
+    assert_eq!(memory.keys_with("oci/uploads/"), [""; 0]);
 }
 
 #[test]
@@ -171,23 +158,13 @@ fn a_blob_of_a_revoked_version_is_not_mounted() {
     let provider = PushedProvider::of("acme", "a zip");
     let index = provider.prepare(&registry);
     provider.tag(&registry, "1.0.0", &index).expect(201);
-    let query = format!(
-        "{}&from={}",
-        digest(&provider.zips[0].1),
-        provider.repository()
-    );
-    set_state(
-        &registry,
-        "mirror/registry.opentofu.org/acme/widget/1.0.0",
-        "revoked",
-    );
-    mount(&registry, TOKEN, &query).expect(202);
-    set_state(
-        &registry,
-        "mirror/registry.opentofu.org/acme/widget/1.0.0",
-        "active",
-    );
-    mount(&registry, TOKEN, &query).expect(201);
+    let zip = digest(&provider.zips[0].1);
+    let query = format!("{zip}&from={}", provider.repository());
+    for (state, status) in [("revoked", 202), ("active", 201)] {
+        let version = "mirror/registry.opentofu.org/acme/widget/1.0.0";
+        set_state(&registry, version, state);
+        mount(&registry, TOKEN, &query).expect(status);
+    }
 }
 
 #[test]

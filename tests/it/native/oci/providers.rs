@@ -54,18 +54,14 @@ fn zips_that_are_stored_concurrently_are_found() {
     let provider = PushedProvider::of("acme", "1");
     let index = provider.prepare(&registry);
     provider.tag(&registry, "1.0.0", &index).expect(201);
-    let before = memory.keys().into_iter();
-    let archives: Vec<String> = before.filter(|key| key.starts_with("archives/")).collect();
-    let bytes: Vec<Vec<u8>> = archives
-        .iter()
-        .map(|key| memory.object_bytes(key))
-        .collect();
-    for key in &archives {
+    let mut archives = memory.objects();
+    archives.retain(|key, _| key.starts_with("archives/"));
+    for key in archives.keys() {
         memory.remove_object(key);
     }
     let other = memory.clone();
     memory.before("R2 open oci/blobs/", move || {
-        for (key, bytes) in archives.iter().zip(&bytes) {
+        for (key, bytes) in &archives {
             other.put_object(key, bytes);
         }
         other.fail("R2 put archives/", 0, When::Before, Failure::Busy);

@@ -6,7 +6,7 @@ use super::{NAME, paths};
 use crate::support::Registry;
 use crate::support::faults::Fault;
 use crate::support::memory::Memory;
-use crate::support::pushed::{MANIFEST, Pushed, code, digest};
+use crate::support::pushed::{MANIFEST, Pushed, blob_at, code, digest, manifest_at, referrer_of};
 
 /// Lets another client act before the next operation that starts with `operation`.
 fn meanwhile(memory: &Memory, operation: &str, act: impl FnOnce(&Pushed<'_>) + 'static) -> Fault {
@@ -15,10 +15,6 @@ fn meanwhile(memory: &Memory, operation: &str, act: impl FnOnce(&Pushed<'_>) + '
         let registry = Registry::in_memory(&other, &[]);
         act(&Pushed::of(&registry, NAME));
     })
-}
-
-fn manifest_path(text: &str) -> String {
-    format!("manifests/{}", digest(text.as_bytes()))
 }
 
 /// The index ends up matching the bucket, whichever writer comes last.
@@ -31,13 +27,9 @@ fn a_tag_pushed_twice_concurrently_names_the_later_manifest() {
         pushed.artifact("second", b"second", json!({})),
     );
     for (mine, other) in [(&first, &second), (&second, &first)] {
-        let (memory_of_other, other_text) = (memory.clone(), other.clone());
-        memory.before("KV put", move || {
-            let registry = Registry::in_memory(&memory_of_other, &[]);
-            let pushed = Pushed::of(&registry, NAME);
-            pushed
-                .put_manifest("latest", MANIFEST, &other_text)
-                .expect(201);
+        let text = other.clone();
+        meanwhile(&memory, "KV put", move |pushed| {
+            pushed.put_manifest("latest", MANIFEST, &text).expect(201);
         });
         pushed.put_manifest("latest", MANIFEST, mine).expect(201);
         let read = pushed.get("manifests/latest").expect(200).text();
@@ -52,13 +44,9 @@ fn two_tags_pushed_concurrently_are_both_listed() {
     let (memory, registry) = Registry::with_memory(&[]);
     let pushed = Pushed::of(&registry, NAME);
     let text = pushed.artifact("first", b"layer", json!({}));
-    let (memory_of_other, other_text) = (memory.clone(), text.clone());
-    memory.before("KV put", move || {
-        let registry = Registry::in_memory(&memory_of_other, &[]);
-        let pushed = Pushed::of(&registry, NAME);
-        pushed
-            .put_manifest("second", MANIFEST, &other_text)
-            .expect(201);
+    let other = text.clone();
+    meanwhile(&memory, "KV put", move |pushed| {
+        pushed.put_manifest("second", MANIFEST, &other).expect(201);
     });
     pushed.put_manifest("third", MANIFEST, &text).expect(201);
     assert_eq!(pushed.tags(), ["first", "second", "third"]);
@@ -75,17 +63,14 @@ fn a_manifest_deleted_while_a_reader_rebuilds_its_index_stays_deleted() {
     for (read, deleted) in paths(&text, "latest").into_iter().zip([
         "manifests/latest".to_owned(),
         "manifests/latest".to_owned(),
-        format!("manifests/{}", digest(text.as_bytes())),
-        format!("blobs/{}", digest(b"layer")),
+        manifest_at(&text),
+        blob_at(b"layer"),
     ]) {
         pushed.artifact("latest", b"layer", json!({}));
         memory.lose_indices();
-        let (memory_of_other, path) = (memory.clone(), deleted.clone());
-        memory.before("KV put", move || {
-            let registry = Registry::in_memory(&memory_of_other, &[]);
-            Pushed::of(&registry, NAME)
-                .send("DELETE", &path)
-                .expect(202);
+        let path = deleted.clone();
+        meanwhile(&memory, "KV put", move |pushed| {
+            pushed.send("DELETE", &path).expect(202);
         });
         assert!(pushed.get(&read).status < 400, "{read}");
         assert_eq!(pushed.get(&deleted).status, 404, "{deleted}");
@@ -102,8 +87,7 @@ fn one_of_two_concurrent_chunks_is_rejected() {
         let location = pushed.begin();
         let path = location.clone();
         let act = move |pushed: &Pushed<'_>| {
-            let patch = pushed.request("PATCH", &path).body(b"another chunk");
-            pushed.registry.send(&patch).expect(202);
+            pushed.append(&path, b"another chunk").expect(202);
         };
         let other = memory.clone();
         meanwhile(&memory, "R2 put oci/uploads/", move |pushed| {
@@ -114,14 +98,12 @@ fn one_of_two_concurrent_chunks_is_rejected() {
                 act(pushed);
             }
         });
-        let patch = pushed.request("PATCH", &location).body(b"a chunk");
-        let refused = registry.send(&patch).expect(416);
+        let refused = pushed.append(&location, b"a chunk").expect(416);
         assert_eq!(code(&refused), "BLOB_UPLOAD_INVALID");
         let state = pushed.send("GET", &location).expect(204);
         assert_eq!(state.header("range"), Some("0-12"));
-        let put = format!("{location}?digest={}", digest(b"another chunk"));
-        let put = pushed.request("PUT", &put).body(b"");
-        registry.send(&put).expect(201);
+        let own = digest(b"another chunk");
+        pushed.complete(&location, &own, b"").expect(201);
     }
 }
 
@@ -131,17 +113,13 @@ fn an_upload_that_is_completed_twice_concurrently_succeeds() {
     let (memory, registry) = Registry::with_memory(&[]);
     let pushed = Pushed::of(&registry, NAME);
     let location = pushed.begin();
-    let patch = pushed.request("PATCH", &location).body(b"bytes");
-    registry.send(&patch).expect(202);
-    let put = format!("{location}?digest={}", digest(b"bytes"));
-    let (memory_of_other, path) = (memory.clone(), put.clone());
-    memory.before("R2 open oci/uploads/", move || {
-        let registry = Registry::in_memory(&memory_of_other, &[]);
-        let put = Pushed::of(&registry, NAME).request("PUT", &path).body(b"");
-        registry.send(&put).expect(201);
-    });
-    let put = pushed.request("PUT", &put).body(b"");
-    registry.send(&put).expect(201);
+    pushed.append(&location, b"bytes").expect(202);
+    let path = location.clone();
+    let complete = move |pushed: &Pushed<'_>| {
+        pushed.complete(&path, &digest(b"bytes"), b"").expect(201);
+    };
+    meanwhile(&memory, "R2 open oci/uploads/", complete.clone());
+    complete(&pushed);
 }
 
 /// A list that was built before a delete must not be the final one.
@@ -152,7 +130,7 @@ fn a_tag_deleted_with_its_manifest_during_a_push_is_not_listed() {
     let gone = pushed.artifact("gone", b"gone", json!({}));
     let text = pushed.artifact("first", b"layer", json!({}));
     let fault = meanwhile(&memory, "KV put oci/team/app:tags", move |pushed| {
-        pushed.send("DELETE", &manifest_path(&gone)).expect(202);
+        pushed.send("DELETE", &manifest_at(&gone)).expect(202);
     });
     pushed.put_manifest("second", MANIFEST, &text).expect(201);
     assert!(fault.is_reached());
@@ -170,9 +148,9 @@ fn a_tag_that_moves_while_its_old_manifest_is_deleted_is_kept() {
         let fault = meanwhile(&memory, at, move |pushed| {
             pushed.put_manifest("latest", MANIFEST, &text).expect(201);
         });
-        pushed.send("DELETE", &manifest_path(&old)).expect(202);
+        pushed.send("DELETE", &manifest_at(&old)).expect(202);
         assert!(fault.is_reached(), "{at}");
-        pushed.get(&manifest_path(&old)).expect(404);
+        pushed.get(&manifest_at(&old)).expect(404);
         let latest = || pushed.get("manifests/latest").expect(200).text();
         assert_eq!(latest(), new);
         memory.lose_indices();
@@ -206,11 +184,8 @@ fn a_manifest_that_is_deleted_while_it_is_pushed_is_visible_everywhere_or_nowher
         let (memory, registry) = Registry::with_memory(&[]);
         let pushed = Pushed::of(&registry, NAME);
         let subject = pushed.artifact("subject", b"layer", json!({}));
-        let subject = json!({
-            "mediaType": MANIFEST, "digest": digest(subject.as_bytes()), "size": subject.len(),
-        });
-        let text = pushed.artifact("latest", b"other", json!({ "subject": subject }));
-        let own = manifest_path(&text);
+        let text = pushed.artifact("latest", b"other", referrer_of(&subject));
+        let own = manifest_at(&text);
         let fault = if interrupts_push {
             let path = own.clone();
             let fault = meanwhile(&memory, at, move |pushed| {
@@ -227,7 +202,7 @@ fn a_manifest_that_is_deleted_while_it_is_pushed_is_visible_everywhere_or_nowher
             fault
         };
         let seen = || {
-            let referrers = format!("referrers/{}", subject["digest"].as_str().unwrap());
+            let referrers = format!("referrers/{}", digest(subject.as_bytes()));
             [
                 pushed.get(&own).status == 200,
                 pushed.get("manifests/latest").status == 200,
@@ -257,16 +232,16 @@ fn tags_of_a_lost_manifest_are_removed_by_the_next_delete() {
     memory.remove_object(&format!("oci/manifests/{NAME}:{own}"));
     memory.lose_indices();
     assert_eq!(pushed.tags(), ["latest", "other"]);
-    pushed.send("DELETE", &manifest_path(&text)).expect(202);
+    pushed.send("DELETE", &manifest_at(&text)).expect(202);
     assert_eq!(pushed.tags(), ["other"]);
-    pushed.send("DELETE", &manifest_path(&text)).expect(404);
+    pushed.send("DELETE", &manifest_at(&text)).expect(404);
     // The manifest can be pushed again.
     pushed.put_manifest("latest", MANIFEST, &text).expect(201);
     assert_eq!(pushed.tags(), ["latest", "other"]);
     memory.lose_metadata();
     memory.lose_indices();
     assert_eq!(pushed.tags(), ["latest", "other"]);
-    pushed.send("DELETE", &manifest_path(&text)).expect(202);
+    pushed.send("DELETE", &manifest_at(&text)).expect(202);
     memory.lose_metadata();
     memory.lose_indices();
     assert_eq!(pushed.tags(), ["other"]);

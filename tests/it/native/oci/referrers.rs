@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::NAME;
 use crate::support::Registry;
-use crate::support::pushed::{MANIFEST, Pushed, code, digest};
+use crate::support::pushed::{MANIFEST, Pushed, code, digest, referrer_of};
 
 /// A manifest, and the manifests that refer to it.
 struct Referred<'a> {
@@ -19,9 +19,7 @@ impl<'a> Referred<'a> {
     fn new(registry: &'a Registry) -> Self {
         let pushed = Pushed::of(registry, NAME);
         let subject = pushed.artifact("subject", b"layer", json!({}));
-        let subject = json!({
-            "mediaType": MANIFEST, "digest": digest(subject.as_bytes()), "size": subject.len(),
-        });
+        let subject = referrer_of(&subject)["subject"].take();
         let config = json!({ "mediaType": "a/b", "digest": digest(b"{}"), "size": 2 });
         Self {
             pushed,

@@ -12,17 +12,12 @@ fn an_upload_with_a_damaged_chunk_is_rejected_and_ended() {
     let (memory, registry) = Registry::with_memory(&[]);
     let pushed = Pushed::of(&registry, NAME);
     let location = pushed.begin();
-    let patch = pushed.request("PATCH", &location).body(b"bytes");
-    registry.send(&patch).expect(202);
+    pushed.append(&location, b"bytes").expect(202);
     let id = location.rsplit('/').next().unwrap();
-    let chunk = format!("oci/uploads/{id}/");
-    let keys = memory.keys().into_iter();
-    let chunks: Vec<String> = keys.filter(|key| key.starts_with(&chunk)).collect();
+    let chunks = memory.keys_with(&format!("oci/uploads/{id}/"));
     memory.put_object(&chunks[0], b"other bytes");
-    let put = format!("{location}?digest={}", digest(b"bytes"));
-    let put = pushed.request("PUT", &put).body(b"");
-    let refused = registry.send(&put).expect(400);
-    assert_eq!(code(&refused), "BLOB_UPLOAD_INVALID");
+    let refused = pushed.complete(&location, &digest(b"bytes"), b"");
+    assert_eq!(code(&refused.expect(400)), "BLOB_UPLOAD_INVALID");
     pushed.send("GET", &location).expect(404);
 }
 
@@ -80,14 +75,11 @@ fn a_body_over_the_limit_of_cloudflare_is_refused_with_a_solution() {
 fn an_abandoned_upload_is_removed_by_a_later_push() {
     let (memory, registry) = Registry::with_memory(&[]);
     let pushed = Pushed::of(&registry, NAME);
-    let uploads = || {
-        let keys = memory.keys().into_iter();
-        keys.filter(|key| key.starts_with("oci/uploads/")).count()
-    };
+    let uploads = || memory.keys_with("oci/uploads/").len();
     let location = pushed.begin();
-    let chunk = || pushed.request("PATCH", &location).body(b"bytes");
-    registry.send(&chunk()).expect(202);
-    registry.send(&chunk()).expect(202);
+    for _ in 0..2 {
+        pushed.append(&location, b"bytes").expect(202);
+    }
     assert_eq!(uploads(), 3);
     memory.advance(86_400);
     pushed.blob(b"another");
@@ -104,12 +96,10 @@ fn a_completed_upload_leaves_only_its_blob() {
     let pushed = Pushed::of(&registry, NAME);
     let location = pushed.begin();
     for chunk in [&b"some "[..], b"bytes"] {
-        let sent = pushed.request("PATCH", &location).body(chunk);
-        registry.send(&sent).expect(202);
+        pushed.append(&location, chunk).expect(202);
     }
     let own = digest(b"some bytes");
-    let put = pushed.request("PUT", &format!("{location}?digest={own}"));
-    registry.send(&put.body(b"")).expect(201);
+    pushed.complete(&location, &own, b"").expect(201);
     let hex = own.trim_start_matches("sha256:");
     assert_eq!(
         memory.keys(),
@@ -119,9 +109,9 @@ fn a_completed_upload_leaves_only_its_blob() {
             format!("oci/links/{NAME}:{own}"),
         ]
     );
-    let wrong = pushed.begin();
-    let put = pushed.request("PUT", &format!("{wrong}?digest={own}"));
-    registry.send(&put.body(b"other bytes")).expect(400);
+    pushed
+        .complete(&pushed.begin(), &own, b"other bytes")
+        .expect(400);
     assert_eq!(memory.keys().len(), 3);
 }
 

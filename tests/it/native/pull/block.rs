@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use serde_json::{Value, json};
 
+use super::parts::{HOST, blocks};
 use super::{Pulling, another};
 use crate::support::memory::Memory;
 use crate::support::registry::Sent;
@@ -116,7 +117,7 @@ fn a_version_that_is_blocked_before_it_is_stored_is_never_fetched() {
 
 #[test]
 fn a_blocked_provider_disappears_at_once_and_its_versions_by_the_steps_of_a_repair() {
-    let (_, registry) = Registry::with_memory(&[]);
+    let (memory, registry) = Registry::with_memory(&[]);
     let first = MirrorFixture::new("1.0.0");
     let second = MirrorFixture::of(another(&first.origin, "1.1.0"));
     first.publish(&registry);
@@ -131,7 +132,8 @@ fn a_blocked_provider_disappears_at_once_and_its_versions_by_the_steps_of_a_repa
     ] {
         assert_blocked(&registry, &path);
     }
-    repair(&registry, &address);
+    // An ordinary repair completes a block, and the end of one.
+    reindex(&registry);
     assert_blocked(&registry, &first.packages());
     assert_blocked(
         &registry,
@@ -139,45 +141,30 @@ fn a_blocked_provider_disappears_at_once_and_its_versions_by_the_steps_of_a_repa
     );
     assert_blocked(&registry, &second.packages());
     unblock(&registry, &address);
-    repair(&registry, &address);
+    reindex(&registry);
     for path in [first.index(), first.packages(), second.packages()] {
         registry.get(&path).expect(200);
     }
-}
-
-#[test]
-fn an_ordinary_repair_completes_a_block_and_the_end_of_one() {
-    let (_, registry) = Registry::with_memory(&[]);
-    let fixture = MirrorFixture::new("1.0.0");
-    fixture.publish(&registry);
-    let address = fixture.address();
-    block(&registry, &address);
-    registry.get(&fixture.packages()).expect(200);
-    reindex(&registry);
-    assert_blocked(&registry, &fixture.packages());
-    unblock(&registry, &address);
-    reindex(&registry);
-    registry.get(&fixture.packages()).expect(200);
-    registry.get(&fixture.index()).expect(200);
+    block(&registry, &format!("{address}/1.1.0"));
+    for (path, status) in [
+        (first.index(), 200),
+        (first.packages(), 200),
+        (second.packages(), 404),
+    ] {
+        memory.forget_operations();
+        registry.get(&path).expect(status);
+        let operations = memory.operations();
+        let is_read = |it: &String| it.starts_with("KV get ");
+        assert!(
+            operations.len() == 1 && is_read(&operations[0]),
+            "{path}: {operations:?}"
+        );
+    }
 }
 
 pub(super) fn repair(registry: &Registry, address: &str) {
     let done = reindex_with(registry, json!({ "package": address }));
     assert!(done.failed.is_empty(), "{done:?}");
-}
-
-#[test]
-fn a_block_leaves_the_status_of_a_version_as_it_is() {
-    let (_, registry) = Registry::with_memory(&[]);
-    let fixture = MirrorFixture::new("1.0.0");
-    fixture.publish(&registry);
-    let version = format!("{}/1.0.0", fixture.address());
-    set(&registry, &version, "revoked").expect(200);
-    registry.get(&fixture.packages()).expect(410);
-    block(&registry, &version);
-    assert_blocked(&registry, &fixture.packages());
-    unblock(&registry, &version);
-    registry.get(&fixture.packages()).expect(410);
 }
 
 #[test]
@@ -195,6 +182,12 @@ fn a_mirrored_version_that_is_blocked_or_revoked_is_published_with_a_warning() {
     let published = warnings(fixture.put(&registry).expect(200));
     assert!(published.contains("is revoked"), "{published}");
     assert!(published.contains(REASON), "{published}");
+    // A block leaves the status of the version as it is.
+    registry.get(&fixture.packages()).expect(410);
+    block(&registry, &version);
+    assert_blocked(&registry, &fixture.packages());
+    unblock(&registry, &version);
+    registry.get(&fixture.packages()).expect(410);
 }
 
 #[test]
@@ -210,42 +203,25 @@ fn only_mirrored_providers_can_be_blocked() {
 }
 
 #[test]
-fn a_block_while_a_version_is_pulled_wins() {
-    let (pulling, fixture) = Pulling::listed();
-    let version = format!("{}/1.0.0", fixture.address());
-    // The block arrives while the registry asks the origin for the package.
-    let memory = pulling.memory.clone();
-    let is_blocked = Cell::new(false);
-    pulling.tamper(Rc::new(move |url: &str, response| {
-        if url.contains("/download/") && !is_blocked.replace(true) {
-            block(&Registry::in_memory(&memory, &[]), &version);
-        }
-        response
-    }));
-    assert_blocked(&pulling.registry, &fixture.packages());
-    assert_blocked(&pulling.registry, &fixture.packages());
-}
-
-#[test]
-fn a_read_of_a_provider_with_blocks_makes_one_kv_read() {
-    let (memory, registry) = Registry::with_memory(&[]);
-    let first = MirrorFixture::new("1.0.0");
-    let second = MirrorFixture::of(another(&first.origin, "1.1.0"));
-    first.publish(&registry);
-    second.publish(&registry);
-    block(&registry, &format!("{}/1.1.0", first.address()));
-    for (path, status) in [
-        (first.index(), 200),
-        (first.packages(), 200),
-        (second.packages(), 404),
-    ] {
-        memory.forget_operations();
-        registry.get(&path).expect(status);
-        let operations = memory.operations();
-        assert_eq!(operations.len(), 1, "{path}: {operations:?}");
-        assert!(
-            operations[0].starts_with("KV get "),
-            "{path}: {operations:?}"
-        );
+fn a_block_of_a_version_or_of_its_host_while_it_is_pulled_wins() {
+    for is_of_host in [false, true] {
+        let (pulling, fixture) = Pulling::listed();
+        let version = format!("{}/1.0.0", fixture.address());
+        // The block arrives while the registry asks the origin for the package.
+        let memory = pulling.memory.clone();
+        let is_blocked = Cell::new(false);
+        pulling.tamper(Rc::new(move |url: &str, response| {
+            if url.contains("/download/") && !is_blocked.replace(true) {
+                let registry = Registry::in_memory(&memory, &[]);
+                match is_of_host {
+                    true => drop(blocks(&registry, HOST)),
+                    false => block(&registry, &version),
+                }
+            }
+            response
+        }));
+        let first = pulling.registry.get(&fixture.packages());
+        assert!(is_of_host || first.status == 404, "{}", first.status);
+        assert_blocked(&pulling.registry, &fixture.packages());
     }
 }

@@ -1,7 +1,9 @@
 //! Providers that are never fetched: blocked, not configured, or of this registry itself.
 
 use super::{PATTERN, Pulling, another};
+use crate::native::oci::artifacts;
 use crate::support::memory::Memory;
+use crate::support::pushed::code;
 use crate::support::{MirrorFixture, ProviderFixture, Registry};
 
 /// Prevents dependency confusion: a provider under this registry's own hostname is never requested from
@@ -36,6 +38,10 @@ fn a_blocked_version_is_neither_listed_nor_described_nor_served() {
     mirrored.publish(&pulling.registry);
     assert_eq!(pulling.versions(&fixture), ["1.0.0", "1.1.0", "1.2.0"]);
     let address = fixture.address();
+    let repository = format!("providers/{address}");
+    let mut artifact = artifacts::paths(&pulling.registry, &repository, "1.2.0");
+    // The list of tags has the other version.
+    artifact.remove(0);
     let blocked = format!("{address}@1.1.0, {address}@1.2.0");
     let blocking = super::pulling(&pulling.memory, &[("TERRACE_PULL_BLOCK", &blocked)]);
     let json = blocking.read(&fixture.index());
@@ -51,6 +57,10 @@ fn a_blocked_version_is_neither_listed_nor_described_nor_served() {
         .chain(&documents)
     {
         blocking.get(path).refuses(404, "blocked");
+    }
+    for path in artifact {
+        let refused = blocking.get(&path).expect(404);
+        assert_eq!(code(&refused), "NAME_UNKNOWN", "{path}");
     }
     // Without the block list, they are listed again.
     assert_eq!(pulling.versions(&fixture), ["1.0.0", "1.1.0", "1.2.0"]);

@@ -37,36 +37,28 @@ fn many_concurrent_clients_cause_one_fetch() {
     }
 }
 
-/// R2 accepts one write a second per key, and the lease of a fetch that fails at once has just been written.
-#[test]
-fn an_origin_that_fails_at_once_is_not_retried_for_a_while() {
-    let (pulling, fixture) = Pulling::one();
-    let memory = pulling.memory.clone();
-    pulling.memory.connect(move |_| {
-        memory.fail("R2 put", 0, When::Before, Failure::Busy);
-        None
-    });
-    pulling.registry.get(&fixture.index()).expect(502);
-    pulling.connect();
-    pulling.registry.get(&fixture.index()).expect(502);
-    pulling.advance(30);
-    assert_eq!(pulling.versions(&fixture), ["1.0.0"]);
-}
-
 #[test]
 fn an_origin_that_fails_is_502_and_not_retried_for_a_while() {
-    let (pulling, fixture) = Pulling::one();
-    pulling.memory.disconnect();
-    for _ in 0..3 {
-        pulling
-            .registry
-            .get(&fixture.index())
-            .refuses(502, "registry.example.com");
+    // R2 accepts one write a second per key, and the lease of a fetch that fails at once has just been written.
+    for is_busy in [false, true] {
+        let (pulling, fixture) = Pulling::one();
+        let memory = pulling.memory.clone();
+        pulling.memory.connect(move |_| {
+            if is_busy {
+                memory.fail("R2 put", 0, When::Before, Failure::Busy);
+            }
+            None
+        });
+        for _ in 0..3 {
+            let refused = pulling.registry.get(&fixture.index());
+            refused.refuses(502, "registry.example.com");
+        }
+        assert_eq!(pulling.asked("terraform.json"), 1);
+        pulling.connect();
+        pulling.registry.get(&fixture.index()).expect(502);
+        pulling.advance(30);
+        assert_eq!(pulling.versions(&fixture), ["1.0.0"]);
     }
-    assert_eq!(pulling.asked("terraform.json"), 1);
-    pulling.connect();
-    pulling.advance(30);
-    assert_eq!(pulling.versions(&fixture), ["1.0.0"]);
 }
 
 #[test]

@@ -1,8 +1,5 @@
 //! Blocks of all providers of a namespace or host, by a rule that the registry stores.
 
-use std::cell::Cell;
-use std::rc::Rc;
-
 use serde_json::json;
 
 use super::block::{REASON, assert_blocked, block, repair, unblock};
@@ -13,7 +10,7 @@ use crate::support::registry::Sent;
 use crate::support::tokens::{add_rule, create, post};
 use crate::support::{MirrorFixture, ProviderFixture, Registry, Response};
 
-const HOST: &str = "registry.example.com";
+pub(super) const HOST: &str = "registry.example.com";
 
 /// The time after which every isolate knows a rule, in seconds.
 const KNOWN: u64 = 60;
@@ -27,7 +24,7 @@ fn add(registry: &Registry, part: &str) -> Response {
 }
 
 /// Blocks a part of the mirror. Returns the path of the rule.
-fn blocks(registry: &Registry, part: &str) -> String {
+pub(super) fn blocks(registry: &Registry, part: &str) -> String {
     let added = add(registry, part).expect(201);
     added.header("location").unwrap().to_owned()
 }
@@ -132,22 +129,6 @@ fn a_version_that_is_mirrored_into_a_blocked_namespace_cannot_be_installed() {
     let warnings = second.put(&registry).found()["warnings"].to_string();
     assert!(warnings.contains("is blocked"), "{warnings}");
     assert!(warnings.contains(REASON), "{warnings}");
-}
-
-#[test]
-fn a_block_of_a_host_while_a_version_is_pulled_wins() {
-    let (pulling, fixture) = Pulling::listed();
-    // The block arrives while the registry asks the origin for the package.
-    let memory = pulling.memory.clone();
-    let is_blocked = Cell::new(false);
-    pulling.tamper(Rc::new(move |url: &str, response| {
-        if url.contains("/download/") && !is_blocked.replace(true) {
-            blocks(&Registry::in_memory(&memory, &[]), HOST);
-        }
-        response
-    }));
-    pulling.registry.get(&fixture.packages());
-    assert_blocked(&pulling.registry, &fixture.packages());
 }
 
 #[test]

@@ -25,6 +25,24 @@ fn recreate(pulling: &mut Pulling, fixture: &MirrorFixture, content: &str) -> Mi
     pulling.publish(&provider)
 }
 
+/// Returns the description of a version that replaces what is stored.
+fn anew(fixture: &MirrorFixture) -> serde_json::Value {
+    let mut body = fixture.description();
+    body["replace"] = "created anew".into();
+    body
+}
+
+fn put_anew(registry: &Registry, fixture: &MirrorFixture) -> Response {
+    registry.put(&fixture.admin_path(), &anew(fixture))
+}
+
+fn publish_anew(registry: &Registry, fixture: &MirrorFixture) {
+    let zips = fixture.origin.packages.iter();
+    let zips: Vec<&[u8]> = zips.map(|it| &it.3[..]).collect();
+    upload(registry, &put_anew(registry, fixture).expect(202), &zips);
+    put_anew(registry, fixture).expect(201);
+}
+
 fn arm64_url(pulling: &Pulling, fixture: &MirrorFixture) -> String {
     let archives = pulling.archives(fixture);
     archives["linux_arm64"]["url"].as_str().unwrap().to_owned()
@@ -53,24 +71,12 @@ fn a_version_that_its_origin_creates_anew_follows_it_until_a_package_is_stored()
     let url = arm64_url(&pulling, &second);
     pulling.registry.get(&url).refuses(502, "--replace");
     third.put(&pulling.registry).expect(409);
-    let mut body = third.description();
-    body["replace"] = "created anew".into();
     let (_, token) = create(&pulling.registry, &["publish:registry.example.com"], None);
     let sent = Sent::new("PUT", &third.admin_path()).bearing(&token);
-    pulling
-        .registry
-        .send(&sent.body(body.to_string()))
-        .refuses(403, "admin");
-    let put = || {
-        let body = body.to_string();
-        pulling
-            .registry
-            .admin("PUT", &third.admin_path(), Some(body.as_bytes()))
-    };
-    let zips: Vec<&[u8]> = third.origin.packages.iter().map(|it| &it.3[..]).collect();
-    upload(&pulling.registry, &put().expect(202), &zips);
-    put().expect(201);
-    put().expect(200);
+    let sent = sent.body(anew(&third).to_string());
+    pulling.registry.send(&sent).refuses(403, "admin");
+    publish_anew(&pulling.registry, &third);
+    put_anew(&pulling.registry, &third).expect(200);
     let url = pulling.url(&third);
     assert_eq!(pulling.registry.get(&url).expect(200).body, amd64(&third));
     let audit = pulling
@@ -103,12 +109,7 @@ fn a_version_that_nobody_downloaded_is_mirrored_as_its_origin_has_it_now() {
 #[test]
 fn a_platform_that_the_origin_does_not_have_for_a_while_is_served_afterwards() {
     let (pulling, fixture) = Pulling::one();
-    pulling.tamper(Rc::new(|url: &str, mut response: Response| {
-        if url.ends_with("/linux/arm64") {
-            response.status = 404;
-        }
-        response
-    }));
+    pulling.fail("/linux/arm64", 404);
     let url = arm64_url(&pulling, &fixture);
     pulling.registry.get(&url).expect(404);
     pulling.registry.get(&pulling.url(&fixture)).expect(200);
@@ -142,18 +143,7 @@ fn the_requests_for_the_platforms_of_a_version_are_limited() {
 fn only_contents_that_are_replaced_are_recorded_as_such() {
     let (memory, registry) = Registry::with_memory(&[]);
     let fixture = MirrorFixture::new("1.0.0");
-    let put = |fixture: &MirrorFixture| {
-        let mut body = fixture.description();
-        body["replace"] = "created anew".into();
-        let body = body.to_string();
-        registry.admin("PUT", &fixture.admin_path(), Some(body.as_bytes()))
-    };
-    let publish = |fixture: &MirrorFixture| {
-        let zips = fixture.origin.packages.iter();
-        let zips: Vec<&[u8]> = zips.map(|it| &it.3[..]).collect();
-        upload(&registry, &put(fixture).expect(202), &zips);
-        put(fixture).expect(201);
-    };
+    let publish = |fixture: &MirrorFixture| publish_anew(&registry, fixture);
     let audit = || registry.admin("GET", "/admin/v1/audit", None).text();
     let contents = || {
         let keys = memory.indices().into_keys();
@@ -329,9 +319,7 @@ fn an_origin_may_sign_one_sha256sums_for_each_platform() {
             let url = archives[platform]["url"].as_str().unwrap();
             pulling.registry.get(url).expect(200);
         }
-        let signatures = pulling.memory.keys();
-        let signatures = signatures.iter().filter(|key| key.ends_with(".sig"));
-        assert_eq!(signatures.count(), 2);
+        assert_eq!(pulling.memory.keys_with(".sig").len(), 2);
         assert!(pulling.url(&fixture).contains("/archives/"));
     }
 }
@@ -377,17 +365,21 @@ fn a_platform_that_cannot_be_installed_is_left_out() {
 }
 
 #[test]
-fn a_version_that_was_refused_is_not_fetched_again_for_a_while() {
+fn a_version_with_an_invalid_signature_is_not_committed_and_not_fetched_again_for_a_while() {
     let (pulling, fixture) = Pulling::one();
     pulling.tamper(Rc::new(|url: &str, mut response: Response| {
         if url.ends_with(".sig") {
-            response.status = 500;
+            response.body = Signer::usual().sign(b"something else");
         }
         response
     }));
-    pulling.registry.get(&fixture.packages()).expect(502);
+    let packages = || pulling.registry.get(&fixture.packages());
+    packages().refuses(502, "signature");
+    let stored = pulling.memory.keys();
+    let is_release = |key: &String| key.starts_with("releases/");
+    assert!(!stored.iter().any(is_release), "{stored:?}");
     pulling.memory.forget_operations();
-    pulling.registry.get(&fixture.packages()).expect(502);
+    packages().expect(502);
     assert_eq!(pulling.asked(""), 0);
     pulling.connect();
     pulling.advance(30);

@@ -73,6 +73,13 @@ impl Memory {
         self.bucket().iter().map(|(key, _)| key.clone()).collect()
     }
 
+    /// Returns the keys that contain this text.
+    pub fn keys_with(&self, part: &str) -> Vec<String> {
+        let mut keys = self.keys();
+        keys.retain(|key| key.contains(part));
+        keys
+    }
+
     /// Returns the objects below `prefix` in the order of their creation, with its time.
     pub fn created(&self, prefix: &str) -> Vec<(String, u64)> {
         let objects = self.bucket();

@@ -70,7 +70,13 @@ pub(crate) async fn delete<P: Host>(
 ) -> Handled<P::Stream> {
     match name {
         Reference::Tag(tag) => manifests::delete_tag(ctx, &repository, tag).await?,
-        Reference::Digest(digest) => manifests::delete_by_digest(ctx, &repository, digest).await?,
+        Reference::Digest(digest) => {
+            if !manifests::discard(ctx, &repository, digest).await? {
+                return Err(manifests::unknown(format!(
+                    "{repository} has no manifest {digest}"
+                )));
+            }
+        }
     }
     Ok(Reply::new(202, CachePolicy::NoStore).into())
 }

@@ -44,10 +44,8 @@ pub(crate) async fn begin<P: Host, R: Request<Stream = P::Stream>>(
                 .into());
         }
     }
-    let digest = match query.value("digest") {
-        Some(digest) => Some(Digest::parse(&digest)?),
-        None => None,
-    };
+    let digest = query.value("digest");
+    let digest = digest.map(|it| Digest::parse(&it)).transpose()?;
     let algorithm = query.value("digest-algorithm");
     if algorithm.is_some_and(|name| !matches!(name.as_ref(), "sha256" | "sha512")) {
         let message = "digest-algorithm must be sha256 or sha512";

@@ -72,9 +72,7 @@ impl ProviderRepositories {
             format!("{hostname}/{provider}").parse().ok()
         })
     }
-}
 
-impl ProviderRepositories {
     /// Returns the owner of a pushed repository: the owner of the provider that it holds, or else the one
     /// that its name begins with.
     pub fn owner(&self, repository: &RepositoryName) -> Owner {

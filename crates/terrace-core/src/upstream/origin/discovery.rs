@@ -141,16 +141,6 @@ mod tests {
     }
 
     #[test]
-    fn the_discovery_document_is_requested_at_its_well_known_url() {
-        let fetch = Service::discover(&"registry.example.com".parse().unwrap());
-        assert_eq!(
-            fetch.reference,
-            "https://registry.example.com/.well-known/terraform.json"
-        );
-        assert!(fetch.base.is_none() && fetch.with_token);
-    }
-
-    #[test]
     fn a_service_may_be_a_path_or_a_url_and_is_resolved_from_its_last_slash_1_3_1_4() {
         for (given, asked) in [
             ("/v1/providers/", "/v1/providers/a/b"),
@@ -194,36 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_without_providers_is_reported_1_2_1_6() {
-        let missing = Fetched {
-            status: 404,
-            ..answer("")
-        };
-        assert!(matches!(
-            Service::read(&missing),
-            Err(OriginError::Status { .. })
-        ));
-        for body in [
-            "{}",
-            r#"{"providers.v2": "/v2/"}"#,
-            r#"{"providers.v1": null}"#,
-        ] {
-            assert_eq!(read(body), Err(OriginError::NoProviders), "{body}");
-        }
-    }
-
-    #[test]
-    fn the_module_service_is_read_beside_that_of_providers() {
-        let read = |body: &str| Service::read_modules(&answer(body));
-        let body = r#"{"providers.v1": 5, "modules.v1": "/v1/modules/"}"#;
-        let service = read(body).unwrap().unwrap();
-        assert_eq!(service.fetch("a", 1, "the test").reference, "/v1/modules/a");
-        assert_eq!(read(r#"{"providers.v1": "/v1/"}"#), Ok(None));
-        assert!(read(r#"{"modules.v1": "//other.example/"}"#).is_err());
-    }
-
-    #[test]
-    fn a_service_that_is_not_a_url_is_rejected() {
+    fn a_service_that_is_missing_or_not_a_url_is_rejected_1_2_1_6() {
         for body in [
             r#"{"providers.v1": 1}"#,
             r#"{"providers.v1": {"a": "/v1/"}}"#,
@@ -238,6 +199,20 @@ mod tests {
         ] {
             assert!(read(body).is_err(), "{body}");
         }
+        for body in [
+            "{}",
+            r#"{"providers.v2": "/v2/"}"#,
+            r#"{"providers.v1": null}"#,
+        ] {
+            assert_eq!(read(body), Err(OriginError::NoProviders), "{body}");
+        }
+        // The module service is read beside that of providers.
+        let modules = |body: &str| Service::read_modules(&answer(body));
+        let body = r#"{"providers.v1": 5, "modules.v1": "/v1/modules/"}"#;
+        let fetch = modules(body).unwrap().unwrap().fetch("a", 1, "the test");
+        assert_eq!(fetch.reference, "/v1/modules/a");
+        assert_eq!(modules(r#"{"providers.v1": "/v1/"}"#), Ok(None));
+        assert!(modules(r#"{"modules.v1": "//other.example/"}"#).is_err());
         let hostile = format!(r#"{{"providers.v1": "\u001b{}"}}"#, "x".repeat(5000));
         let error = read(&hostile).unwrap_err().to_string();
         assert!(error.len() < 400 && !error.contains('\u{1b}'), "{error}");

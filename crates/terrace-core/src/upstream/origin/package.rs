@@ -59,15 +59,6 @@ pub struct SignedDocuments {
     pub key: SigningKeyDocument,
 }
 
-/// The next step of a [`PackageInquiry`].
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum InquiryStep {
-    /// Make this request and feed its response.
-    Fetch(Fetch),
-    /// All steps are done: call [`PackageInquiry::finish`].
-    Done,
-}
-
 /// Requests a package from an origin: its description, SHA256SUMS, and the signature of that.
 ///
 /// It parses each response and decides the next request; the caller makes the requests.
@@ -85,8 +76,6 @@ enum State {
     Description(Fetch),
     Shasums(Description),
     Signature(Description, Shasums),
-    Finished(Box<OriginPackage>),
-    Failed(OriginError),
 }
 
 /// A verified signature with warnings about its key; `None` if the package is not signed.
@@ -167,48 +156,22 @@ impl PackageInquiry {
         Self { known, ..self }
     }
 
-    /// Returns the next step.
-    pub fn next(&self) -> InquiryStep {
+    /// Returns the next request.
+    pub fn next(&self) -> Fetch {
         match &self.state {
-            State::Description(fetch) => InquiryStep::Fetch(fetch.clone()),
-            State::Shasums(description) => InquiryStep::Fetch(description.fetch_shasums()),
-            State::Signature(description, _) => InquiryStep::Fetch(description.fetch_signature()),
-            State::Finished(_) | State::Failed(_) => InquiryStep::Done,
+            State::Description(fetch) => fetch.clone(),
+            State::Shasums(description) => description.fetch_shasums(),
+            State::Signature(description, _) => description.fetch_signature(),
         }
     }
 
-    /// Takes the response to the request of [`next`](Self::next).
+    /// Takes the response to the request of [`next`](Self::next), and returns the package after the last one. The checks are in
+    /// the order of the clients (clients.md 2.3).
     ///
     /// # Errors
-    /// The reason why clients would not accept the package. After an error every further call fails, too.
-    pub fn feed(&mut self, fetched: &Fetched) -> Result<(), OriginError> {
-        match self.advance(fetched) {
-            Ok(state) => {
-                self.state = state;
-                Ok(())
-            }
-            Err(error) => {
-                self.state = State::Failed(error.clone());
-                Err(error)
-            }
-        }
-    }
-
-    /// Returns the package.
-    ///
-    /// # Errors
-    /// The reason why clients would not accept it, or [`OriginError::Unfinished`].
-    pub fn finish(self) -> Result<OriginPackage, OriginError> {
-        match self.state {
-            State::Finished(package) => Ok(*package),
-            State::Failed(error) => Err(error),
-            _ => Err(OriginError::Unfinished),
-        }
-    }
-
-    /// Advances by one response. The checks are in the order of the clients (clients.md 2.3).
-    fn advance(&self, fetched: &Fetched) -> Result<State, OriginError> {
-        match &self.state {
+    /// The reason why clients would not accept the package. It ends the inquiry.
+    pub fn feed(&mut self, fetched: &Fetched) -> Result<Option<OriginPackage>, OriginError> {
+        self.state = match &self.state {
             State::Description(fetch) => {
                 let document = fetch.take_json(fetched)?;
                 let description = self.understand(document, &fetched.final_url)?;
@@ -216,27 +179,31 @@ impl PackageInquiry {
                     let signed = self.confirm(&description, known)?;
                     Some(self.accept(&description, known.shasums.clone(), signed))
                 });
-                Ok(accepted.unwrap_or(State::Shasums(description)))
+                if accepted.is_some() {
+                    return Ok(accepted);
+                }
+                State::Shasums(description)
             }
             State::Shasums(description) => {
                 let shasums = description.read_shasums(fetched)?;
                 if description.keys.is_empty() {
                     if self.address.hostname.as_str() != MAY_BE_UNSIGNED {
-                        return Err(OriginError::NoKeys);
+                        let reason = "the origin lists no signing keys, which clients accept only from registry.opentofu.org";
+                        return Err(OriginError::Unusable(reason.to_owned()));
                     }
-                    return Ok(self.accept(description, shasums, None));
+                    return Ok(Some(self.accept(description, shasums, None)));
                 }
-                Ok(State::Signature(description.clone(), shasums))
+                State::Signature(description.clone(), shasums)
             }
             State::Signature(description, shasums) => {
                 let signature = description.fetch_signature().take(fetched)?;
                 let signed = shasums.as_str().as_bytes();
                 let verified = verify(&description.keys, signed, signature, self.now)?;
-                Ok(self.accept(description, shasums.clone(), Some(verified)))
+                let shasums = shasums.clone();
+                return Ok(Some(self.accept(description, shasums, Some(verified))));
             }
-            State::Failed(error) => Err(error.clone()),
-            State::Finished(_) => Err(OriginError::Unfinished),
-        }
+        };
+        Ok(None)
     }
 
     /// Returns the signature of a known SHA256SUMS if it lists the package and one of the description's own keys made it.
@@ -256,11 +223,10 @@ impl PackageInquiry {
     fn understand(&self, document: Document, url: &str) -> Result<Description, OriginError> {
         let Document { os, arch, .. } = &document;
         if os != self.platform.os() || arch != self.platform.arch() {
-            return Err(OriginError::OtherPlatform {
-                wanted: self.platform.clone(),
-                os: shortened(os),
-                arch: shortened(arch),
-            });
+            let (wanted, os, arch) = (&self.platform, shortened(os), shortened(arch));
+            return Err(OriginError::Unusable(format!(
+                "{wanted} was requested, but the origin returned a package for os {os:?} and arch {arch:?}"
+            )));
         }
         if !is_file_name(&document.filename) {
             return Err(invalid("filename", &document.filename, FILE_NAME_RULE));
@@ -271,13 +237,7 @@ impl PackageInquiry {
             .map_err(|_| invalid("shasum", &document.shasum, DIGEST_RULE))?;
         let keys = document.signing_keys.and_then(|keys| keys.gpg_public_keys);
         let keys = keys.unwrap_or_default();
-        if keys.len() > limits::KEYS {
-            return Err(OriginError::TooMany {
-                what: "signing keys",
-                number: keys.len(),
-                max: limits::KEYS,
-            });
-        }
+        check_number("signing keys", keys.len(), limits::KEYS)?;
         Ok(Description {
             url: url.to_owned(),
             filename: document.filename,
@@ -290,12 +250,17 @@ impl PackageInquiry {
         })
     }
 
-    fn accept(&self, description: &Description, shasums: Shasums, verified: Verified) -> State {
+    fn accept(
+        &self,
+        description: &Description,
+        shasums: Shasums,
+        verified: Verified,
+    ) -> OriginPackage {
         let (signed, warnings) = match verified {
             Some((signed, warnings)) => (Some(signed), warnings),
             None => (None, vec![format!("{} is not signed", self.address)]),
         };
-        State::Finished(Box::new(OriginPackage {
+        OriginPackage {
             platform: self.platform.clone(),
             filename: description.filename.clone(),
             sha256: description.sha256,
@@ -304,7 +269,7 @@ impl PackageInquiry {
             shasums,
             signed,
             warnings,
-        }))
+        }
     }
 }
 
@@ -334,24 +299,23 @@ impl Description {
     }
 
     fn read_shasums(&self, fetched: &Fetched) -> Result<Shasums, OriginError> {
-        let bytes = self.fetch_shasums().take(fetched)?;
-        let text = str::from_utf8(bytes).map_err(|_| OriginError::Json {
-            what: "SHA256SUMS",
-            reason: "it is not UTF-8".to_owned(),
+        let fetch = self.fetch_shasums();
+        let text = str::from_utf8(fetch.take(fetched)?);
+        let text = text.map_err(|_| fetch.unparsed("it is not UTF-8"))?;
+        let shasums = Shasums::parse(text).map_err(|errors| {
+            let errors = errors.iter().take(limits::REASONS);
+            let errors: Vec<String> = errors.map(ToString::to_string).collect();
+            OriginError::Unusable(errors.join("; "))
         })?;
-        let shasums = Shasums::parse(text).map_err(|mut errors| {
-            errors.truncate(limits::REASONS);
-            OriginError::Shasums(errors)
-        })?;
-        let filename = || self.filename.clone();
-        match shasums.digest_of(&self.filename) {
-            None => Err(OriginError::NotListed(filename())),
-            Some(listed) if listed != self.sha256 => Err(OriginError::OtherDigest {
-                filename: filename(),
-                listed,
-                stated: self.sha256,
-            }),
-            Some(_) => Ok(shasums),
+        let (filename, stated) = (&self.filename, self.sha256);
+        match shasums.digest_of(filename) {
+            Some(listed) if listed == stated => Ok(shasums),
+            Some(listed) => Err(OriginError::Unusable(format!(
+                "{filename}: SHA256SUMS lists the sha256 {listed}, but the origin states {stated}"
+            ))),
+            None => Err(OriginError::Unusable(format!(
+                "SHA256SUMS does not list {filename}"
+            ))),
         }
     }
 }
@@ -378,7 +342,9 @@ fn verify(
             }
             Err(error) => {
                 let place = index + 1;
-                return Err(OriginError::Key { place, error });
+                return Err(OriginError::Unusable(format!(
+                    "signing key number {place}: {error}"
+                )));
             }
         };
         match openpgp::verify_detached(&key, signed, signature, now.0) {
@@ -393,18 +359,21 @@ fn verify(
                 issuers = made;
                 named.extend(key.iter().map(|key: &SigningKey| key.key_id().to_string()));
             }
-            Err(error) => return Err(OriginError::Signature(error)),
+            Err(error) => {
+                let reason = format!("signature of SHA256SUMS: {error}");
+                return Err(OriginError::Unusable(reason));
+            }
         }
     }
     let issuers: Vec<String> = issuers.iter().map(ToString::to_string).collect();
-    Err(OriginError::Issuer {
-        issuers: if issuers.is_empty() {
-            "another key".to_owned()
-        } else {
-            issuers.join(", ")
-        },
-        named: named.join(", "),
-    })
+    let issuers = match issuers.is_empty() {
+        true => "another key".to_owned(),
+        false => issuers.join(", "),
+    };
+    Err(OriginError::Unusable(format!(
+        "SHA256SUMS is signed by {issuers}, but the origin lists only the keys {}",
+        named.join(", ")
+    )))
 }
 
 /// Returns the first key block of a text: clients ignore the others (clients.md 2.3.5).
@@ -425,15 +394,19 @@ fn is_passed_over(error: &OpenPgpError) -> bool {
     )
 }
 
+/// Rejects a list that is longer than that of any publisher.
+fn check_number(what: &str, number: usize, max: usize) -> Result<(), OriginError> {
+    if number > max {
+        return Err(OriginError::Unusable(format!(
+            "the origin lists {number} {what}, at most {max} are allowed"
+        )));
+    }
+    Ok(())
+}
+
 /// Parses plugin protocols. Clients also accept `5` as `5.0`.
 fn protocols(texts: &[String]) -> Result<Vec<ProtocolVersion>, OriginError> {
-    if texts.len() > limits::PROTOCOLS {
-        return Err(OriginError::TooMany {
-            what: "protocols",
-            number: texts.len(),
-            max: limits::PROTOCOLS,
-        });
-    }
+    check_number("protocols", texts.len(), limits::PROTOCOLS)?;
     let read = |text: &String| {
         let whole = if text.contains('.') {
             text.clone()
@@ -453,7 +426,10 @@ fn protocols(texts: &[String]) -> Result<Vec<ProtocolVersion>, OriginError> {
     // Clients do not check an empty list (clients.md 2.2.3).
     if !protocols.is_empty() && !protocols.iter().any(|p| p.is_supported_by_clients()) {
         let texts: Vec<String> = protocols.iter().map(ToString::to_string).collect();
-        return Err(OriginError::NoProtocol(texts.join(", ")));
+        return Err(OriginError::Unusable(format!(
+            "none of the protocols {} is at least 5.0 and below 7.0, the range that terraform and tofu support",
+            texts.join(", ")
+        )));
     }
     Ok(protocols)
 }

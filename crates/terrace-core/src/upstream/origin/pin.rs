@@ -8,7 +8,7 @@ use crate::storage::release::SigningKeyDocument;
 /// Key IDs are not compared: two keys can be made to have the same ID.
 ///
 /// # Errors
-/// [`OriginError::OtherKey`] with both fingerprints.
+/// If it has another fingerprint: the error names both.
 pub fn check_pin(
     pinned: &[SigningKeyDocument],
     key: &SigningKeyDocument,
@@ -18,10 +18,12 @@ pub fn check_pin(
     if pinned.is_empty() || pinned.iter().any(is_it) {
         return Ok(());
     }
-    Err(OriginError::OtherKey {
-        fingerprint: key.fingerprint.clone(),
-        pinned: fingerprints(pinned),
-    })
+    Err(OriginError::Unusable(format!(
+        "the version is signed by key {}, and the pinned signing keys of this provider are {}: if its publisher has changed \
+         keys, pin the new one first",
+        key.fingerprint,
+        fingerprints(pinned)
+    )))
 }
 
 impl OriginPackage {
@@ -29,14 +31,15 @@ impl OriginPackage {
     /// pinned.
     ///
     /// # Errors
-    /// [`OriginError::OtherKey`] or [`OriginError::NoLongerSigned`].
+    /// If it has another key, or no signature any more.
     pub fn check_pin(&self, pinned: &[SigningKeyDocument]) -> Result<(), OriginError> {
         match &self.signed {
             Some(signed) => check_pin(pinned, &signed.key),
             None if pinned.is_empty() => Ok(()),
-            None => Err(OriginError::NoLongerSigned {
-                pinned: fingerprints(pinned),
-            }),
+            None => Err(OriginError::Unusable(format!(
+                "the version is not signed, and the pinned signing keys of this provider are {}",
+                fingerprints(pinned)
+            ))),
         }
     }
 }
@@ -44,29 +47,4 @@ impl OriginPackage {
 fn fingerprints(keys: &[SigningKeyDocument]) -> String {
     let texts: Vec<&str> = keys.iter().map(|key| key.fingerprint.as_str()).collect();
     texts.join(", ")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn key(fingerprint: &str) -> SigningKeyDocument {
-        SigningKeyDocument {
-            key_id: "51852D87348FFC4C".parse().unwrap(),
-            fingerprint: fingerprint.to_owned(),
-            ascii_armor: String::new(),
-        }
-    }
-
-    #[test]
-    fn the_first_key_is_accepted_and_then_only_pinned_keys() {
-        assert_eq!(check_pin(&[], &key("aa")), Ok(()));
-        let pinned = [key("aa"), key("bb")];
-        assert_eq!(check_pin(&pinned, &key("bb")), Ok(()));
-        assert_eq!(check_pin(&pinned, &key("AA")), Ok(()));
-        let error = check_pin(&pinned, &key("cc")).unwrap_err().to_string();
-        for fingerprint in ["key cc", "aa, bb"] {
-            assert!(error.contains(fingerprint), "{error}");
-        }
-    }
 }

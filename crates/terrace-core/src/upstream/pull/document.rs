@@ -51,17 +51,6 @@ pub struct KnownVersion {
     pub missing_since: Option<UnixTime>,
 }
 
-/// Reasons why a stored document cannot be parsed.
-#[derive(Debug, thiserror::Error)]
-pub enum OriginDocumentError {
-    /// The document is not JSON of this shape.
-    #[error(transparent)]
-    Json(#[from] serde_json::Error),
-    /// The document was written by a newer Terrace.
-    #[error("its schema is {0}, but only schema {SCHEMA} is known")]
-    Schema(u32),
-}
-
 impl KnownVersion {
     /// Returns whether it has been missing for so long that it counts as new if it returns.
     fn is_delisted(&self, now: UnixTime) -> bool {
@@ -86,11 +75,14 @@ impl OriginDocument {
     /// Parses a stored document.
     ///
     /// # Errors
-    /// If it is not JSON of this shape, or has another schema.
-    pub fn from_document(bytes: &[u8]) -> Result<Self, OriginDocumentError> {
-        let mut document: Self = serde_json::from_slice(bytes)?;
+    /// If it is not JSON of this shape, or was written by a newer Terrace, with another schema.
+    pub fn from_document(bytes: &[u8]) -> Result<Self, String> {
+        let mut document: Self = serde_json::from_slice(bytes).map_err(|it| it.to_string())?;
         if document.schema != SCHEMA {
-            return Err(OriginDocumentError::Schema(document.schema));
+            let schema = document.schema;
+            return Err(format!(
+                "its schema is {schema}, but only schema {SCHEMA} is known"
+            ));
         }
         document.sort();
         Ok(document)
@@ -292,35 +284,29 @@ mod tests {
 
     #[test]
     fn versions_listed_first_are_old_and_later_ones_are_new() {
-        let first = OriginDocument::after(None, &listed(&["1.0.0"]), UnixTime(10));
-        let second =
-            OriginDocument::after(Some(&first), &listed(&["1.0.0", "1.1.0"]), UnixTime(20));
-        let third =
-            OriginDocument::after(Some(&second), &listed(&["1.1.0", "1.2.0"]), UnixTime(30));
+        let after = |before: Option<&OriginDocument>, versions: &[&str], at: u64| {
+            OriginDocument::after(before, &listed(versions), UnixTime(at))
+        };
         let pairs = |pairs: &[(&str, u64)]| -> Vec<(String, u64)> {
             pairs.iter().map(|(v, at)| ((*v).to_owned(), *at)).collect()
         };
-        assert_eq!(first_seen(&second), pairs(&[("1.0.0", 0), ("1.1.0", 20)]));
-        let listed: Vec<&KnownVersion> = third.versions.iter().collect();
-        assert_eq!(listed[0].missing_since, Some(UnixTime(30)));
-        assert_eq!(
-            first_seen(&third),
-            pairs(&[("1.0.0", 0), ("1.1.0", 20), ("1.2.0", 30)])
-        );
-    }
-
-    #[test]
-    fn the_first_release_of_a_provider_that_was_missing_is_new() {
-        let nothing = OriginDocument::after(None, &listed(&[]), UnixTime(10));
-        let then = OriginDocument::after(Some(&nothing), &listed(&["1.0.0"]), UnixTime(20));
-        assert_eq!(first_seen(&then), [("1.0.0".to_owned(), 20)]);
-    }
-
-    #[test]
-    fn a_document_from_before_the_first_request_makes_no_version_new() {
-        let vouched = OriginDocument::default();
-        let first = OriginDocument::after(Some(&vouched), &listed(&["1.0.0"]), UnixTime(10));
-        assert_eq!(first_seen(&first), [("1.0.0".to_owned(), 0)]);
+        // A document from before the first request makes no version new.
+        for before in [None, Some(&OriginDocument::default())] {
+            let first = after(before, &["1.0.0"], 10);
+            assert_eq!(first_seen(&first), pairs(&[("1.0.0", 0)]));
+            let second = after(Some(&first), &["1.0.0", "1.1.0"], 20);
+            assert_eq!(first_seen(&second), pairs(&[("1.0.0", 0), ("1.1.0", 20)]));
+            let third = after(Some(&second), &["1.1.0", "1.2.0"], 30);
+            assert_eq!(third.versions[0].missing_since, Some(UnixTime(30)));
+            assert_eq!(
+                first_seen(&third),
+                pairs(&[("1.0.0", 0), ("1.1.0", 20), ("1.2.0", 30)])
+            );
+        }
+        // The first release of a provider that was missing is new.
+        let nothing = after(None, &[], 10);
+        let then = after(Some(&nothing), &["1.0.0"], 20);
+        assert_eq!(first_seen(&then), pairs(&[("1.0.0", 20)]));
     }
 
     #[test]

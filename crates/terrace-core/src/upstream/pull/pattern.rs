@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use crate::model::address::MirroredAddress;
 use crate::model::name::{Hostname, NameError, Namespace, ProviderType};
-use crate::model::version::{Version, VersionError};
+use crate::model::version::Version;
 
 /// A set of providers of one registry. The hostname is always explicit: no wildcard causes requests to
 /// unnamed registries.
@@ -22,20 +22,6 @@ pub struct ProviderPattern {
 pub struct VersionPattern {
     providers: ProviderPattern,
     version: Option<Version>,
-}
-
-/// Reasons why a text is not a pattern.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum ProviderPatternError {
-    /// The text has too many or too few parts.
-    #[error("{0:?} is not of the form hostname/namespace/type, with * for any namespace or type")]
-    Shape(String),
-    /// A part is neither `*` nor a name.
-    #[error(transparent)]
-    Name(#[from] NameError),
-    /// The text after the `@` is not a version.
-    #[error(transparent)]
-    Version(#[from] VersionError),
 }
 
 impl ProviderPattern {
@@ -67,36 +53,42 @@ impl VersionPattern {
 }
 
 impl FromStr for ProviderPattern {
-    type Err = ProviderPatternError;
+    type Err = String;
 
-    fn from_str(text: &str) -> Result<Self, ProviderPatternError> {
+    fn from_str(text: &str) -> Result<Self, String> {
         let parts: Vec<&str> = text.split('/').collect();
         let [hostname, namespace, provider_type] = parts.as_slice() else {
-            return Err(ProviderPatternError::Shape(text.to_owned()));
+            return Err(format!(
+                "{text:?} is not of the form hostname/namespace/type, with * for any namespace or type"
+            ));
         };
         Ok(Self {
-            hostname: hostname.parse()?,
+            hostname: hostname
+                .parse()
+                .map_err(|error: NameError| error.to_string())?,
             namespace: any_or_name(namespace)?,
             provider_type: any_or_name(provider_type)?,
         })
     }
 }
 
-fn any_or_name<T: FromStr>(text: &str) -> Result<Option<T>, T::Err> {
+fn any_or_name<T: FromStr<Err = NameError>>(text: &str) -> Result<Option<T>, String> {
     if text == "*" {
         return Ok(None);
     }
-    text.parse().map(Some)
+    let name = text.parse().map(Some);
+    name.map_err(|error: NameError| error.to_string())
 }
 
 impl FromStr for VersionPattern {
-    type Err = ProviderPatternError;
+    type Err = String;
 
-    fn from_str(text: &str) -> Result<Self, ProviderPatternError> {
+    fn from_str(text: &str) -> Result<Self, String> {
         let (providers, version) = match text.split_once('@') {
-            Some((providers, version)) => (providers, Some(version.parse()?)),
+            Some((providers, version)) => (providers, Some(version.parse::<Version>())),
             None => (text, None),
         };
+        let version = version.transpose().map_err(|error| error.to_string())?;
         Ok(Self {
             providers: providers.parse()?,
             version,
@@ -129,18 +121,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn patterns_are_parsed_as_written() {
-        for text in [
-            "a.test/*/*",
-            "a.test/acme/*",
-            "a.test/*/widget",
-            "a.test/acme/widget",
-        ] {
-            assert_eq!(text.parse::<ProviderPattern>().unwrap().to_string(), text);
-        }
-    }
-
-    #[test]
     fn an_invalid_pattern_is_rejected_with_the_rule() {
         for (text, rule) in [
             ("", "hostname/namespace/type"),
@@ -151,14 +131,13 @@ mod tests {
             ("a.test:8443/acme/widget", "port"),
             ("a.test/ac*/widget", "letters, digits"),
         ] {
-            let error = text.parse::<ProviderPattern>().unwrap_err().to_string();
+            let error = text.parse::<ProviderPattern>().unwrap_err();
             assert!(error.contains(rule), "{text:?}: {error}");
             assert!(text.parse::<VersionPattern>().is_err(), "{text:?}");
         }
-        let error = "a.test/acme/widget@1"
-            .parse::<VersionPattern>()
-            .unwrap_err();
-        assert!(error.to_string().contains("semantic version"), "{error}");
+        let error = "a.test/acme/widget@1".parse::<VersionPattern>();
+        let error = error.unwrap_err();
+        assert!(error.contains("semantic version"), "{error}");
     }
 
     #[test]

@@ -9,8 +9,8 @@ use terrace_core::model::name::Namespace;
 use terrace_core::model::platform::Platform;
 use terrace_core::model::version::Version;
 use terrace_core::upstream::origin::{
-    Fetch, Fetched, InquiryStep, ORIGIN_PACKAGE_BYTES, ORIGIN_VERSIONS_BYTES, OriginPackage,
-    OriginVersions, PackageInquiry,
+    Fetch, Fetched, ORIGIN_PACKAGE_BYTES, ORIGIN_VERSIONS_BYTES, OriginPackage, OriginVersions,
+    PackageInquiry,
 };
 
 use super::{Target, absolute, no_service};
@@ -98,7 +98,8 @@ impl PackageSample {
         };
         let mut inquiry =
             PackageInquiry::new(service, address, &sample.newest, platform, target.now);
-        while let InquiryStep::Fetch(fetch) = inquiry.next() {
+        let package = loop {
+            let fetch = inquiry.next();
             let (fetched, seen) = target.fetch(&fetch).map_err(|error| match error {
                 ProbeError::Guarded(_) => Finding::warn(error),
                 error => Finding::unanswered(error),
@@ -106,9 +107,10 @@ impl PackageSample {
             if fetch.what == PackageInquiry::DESCRIPTION {
                 target.check_outage(&seen)?;
             }
-            inquiry.feed(&fetched).map_err(Finding::fail)?;
-        }
-        let package = inquiry.finish().map_err(Finding::fail)?;
+            if let Some(package) = inquiry.feed(&fetched).map_err(Finding::fail)? {
+                break package;
+            }
+        };
         let zip = absolute(&package.download);
         Ok(Self { package, zip })
     }

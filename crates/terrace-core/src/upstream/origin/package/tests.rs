@@ -73,20 +73,17 @@ impl Origin {
     fn ask(&self) -> (Vec<Fetch>, Result<OriginPackage, OriginError>) {
         let mut inquiry = self.inquiry();
         let mut asked = Vec::new();
-        while let InquiryStep::Fetch(fetch) = inquiry.next() {
-            let body = match fetch.what {
+        loop {
+            asked.push(inquiry.next());
+            let body = match asked.last().unwrap().what {
                 "package description" => self.description.as_bytes(),
                 "SHA256SUMS" => &self.shasums,
                 _ => &self.signature,
             };
-            let fed = inquiry.feed(&answer(body));
-            asked.push(fetch);
-            if let Err(error) = fed {
-                assert_eq!(inquiry.next(), InquiryStep::Done, "an error is the end");
-                assert_eq!(inquiry.feed(&answer("{}")), Err(error));
+            if let Some(done) = inquiry.feed(&answer(body)).transpose() {
+                return (asked, done);
             }
         }
-        (asked, inquiry.finish())
     }
 
     #[track_caller]
@@ -94,13 +91,14 @@ impl Origin {
         self.ask().1.unwrap()
     }
 
+    /// Checks that the package is refused for a reason with this text, and returns the whole reason.
     #[track_caller]
-    fn refused(&self) -> OriginError {
-        let error = self.ask().1.unwrap_err();
-        let text = error.to_string();
+    fn refused(&self, reason: &str) -> String {
+        let text = self.ask().1.unwrap_err().to_string();
+        assert!(text.contains(reason), "{text}");
         assert!(!text.contains(char::is_control), "{text:?}");
         assert!(text.len() < 2000, "{text}");
-        error
+        text
     }
 }
 
@@ -120,12 +118,32 @@ fn description(keys: &[&str]) -> String {
     )
 }
 
+const NOT_PARSED: &str = "is not a document that clients can parse";
+const WRONG_SIGNATURE: &str = "signature of SHA256SUMS: ";
+const OTHER_ISSUER: &str = "but the origin lists only the keys";
+
 #[test]
-fn a_valid_package_is_requested_in_three_steps_and_accepted_2_2_2() {
+fn a_valid_package_is_requested_in_three_steps_and_accepted_2_2_2_2_2_4_2_2_6() {
     let (asked, package) = Origin::good().ask();
-    let references: Vec<&str> = asked.iter().map(|fetch| fetch.reference.as_str()).collect();
+    let asked = asked.iter().map(|fetch| {
+        let Fetch {
+            base,
+            reference,
+            with_token,
+            ..
+        } = fetch;
+        (base.as_deref(), reference.as_str(), *with_token)
+    });
+    let origin = Some("https://origin.example/final");
     let description = "/v1/providers/acme/widget/1.0.0/download/linux/amd64";
-    assert_eq!(references, [description, "../sums", "sums.sig"]);
+    assert_eq!(
+        asked.collect::<Vec<_>>(),
+        [
+            (origin, description, true),
+            (origin, "../sums", false),
+            (origin, "sums.sig", false),
+        ]
+    );
     let package = package.unwrap();
     assert_eq!(package.filename, FILENAME);
     assert_eq!(package.sha256.to_string(), SHASUM);
@@ -134,56 +152,33 @@ fn a_valid_package_is_requested_in_three_steps_and_accepted_2_2_2() {
     assert_eq!(protocols, ["5.0", "6.0"]);
     let signed = package.signed.unwrap();
     assert_eq!(signed.signature, binary!("rsa2048.sig"));
-    assert!(
-        signed
-            .key
-            .ascii_armor
-            .starts_with("-----BEGIN PGP PUBLIC KEY")
-    );
+    let armor = signed.key.ascii_armor;
+    assert!(armor.starts_with("-----BEGIN PGP PUBLIC KEY"));
     assert_eq!(signed.key.fingerprint.len(), 40);
+    // The URL is kept byte for byte.
+    let download = package.download;
+    assert_eq!(download.reference, "https://dl.example/a.zip?X-Sig=aa%2Fbb");
+    assert_eq!(download.base.as_deref(), origin);
+    assert_eq!(download.max_bytes, limits::ARCHIVE_BYTES);
+    assert!(!download.with_token);
 }
 
 #[test]
 fn a_known_sha256sums_is_not_requested_again_if_it_lists_the_package() {
     let known = [Origin::good().accepted()];
-    let about = |name: &str| {
+    let about = |name: &str, keys: &[&str]| {
         let mut inquiry = Origin::good().inquiry().knowing(&known);
-        let text = description(&[text!("rsa2048.asc")]).replace(FILENAME, name);
-        inquiry.feed(&answer(&text)).unwrap();
-        inquiry
+        let text = description(keys).replace(FILENAME, name);
+        inquiry.feed(&answer(&text)).unwrap()
     };
-    let package = about(FILENAME).finish().unwrap();
+    let own = [text!("rsa2048.asc")];
+    let package = about(FILENAME, &own).unwrap();
     assert_eq!(package.signed, known[0].signed);
-    assert!(matches!(about("other.zip").next(), InquiryStep::Fetch(_)));
+    assert_eq!(about("other.zip", &own), None);
     // Clients accept the signature only by a key of this description.
     for keys in [&[text!("ed25519.asc")][..], &[]] {
-        let mut inquiry = Origin::good().inquiry().knowing(&known);
-        inquiry.feed(&answer(description(keys))).unwrap();
-        assert!(matches!(inquiry.next(), InquiryStep::Fetch(_)));
+        assert_eq!(about(FILENAME, keys), None);
     }
-}
-
-#[test]
-fn only_the_request_for_the_description_carries_the_token_2_2_6() {
-    let (asked, package) = Origin::good().ask();
-    let with_token: Vec<bool> = asked.iter().map(|fetch| fetch.with_token).collect();
-    assert_eq!(with_token, [true, false, false]);
-    assert!(!package.unwrap().download.with_token);
-}
-
-#[test]
-fn the_urls_are_kept_byte_for_byte_and_are_relative_to_the_final_url_2_2_4_2_2_6() {
-    let (asked, package) = Origin::good().ask();
-    let final_url = Some("https://origin.example/final");
-    assert!(
-        asked[1..]
-            .iter()
-            .all(|fetch| fetch.base.as_deref() == final_url)
-    );
-    let download = package.unwrap().download;
-    assert_eq!(download.reference, "https://dl.example/a.zip?X-Sig=aa%2Fbb");
-    assert_eq!(download.base.as_deref(), final_url);
-    assert_eq!(download.max_bytes, limits::ARCHIVE_BYTES);
 }
 
 #[test]
@@ -193,30 +188,25 @@ fn another_platform_than_requested_is_rejected_2_2_1() {
         (r#""os": "linux""#, r#""os": "windows""#),
         (r#""arch": "amd64""#, r#""arch": "arm64\u001b[31m""#),
     ] {
-        let error = Origin::describing(|text| text.replace(from, to)).refused();
-        assert!(
-            matches!(error, OriginError::OtherPlatform { .. }),
-            "{error}"
-        );
+        let origin = Origin::describing(|text| text.replace(from, to));
+        origin.refused("linux_amd64 was requested, but");
     }
 }
 
 #[test]
 fn the_publisher_chooses_the_file_name_2_3_1() {
+    let named = |name: &str| Origin::describing(|text| text.replace(FILENAME, name));
     for name in [
         "terraform-provider-widget_v1.0.0_linux_amd64.zip",
         "widget-1.0.0-Linux-x86_64+cgo~1.zip",
     ] {
-        let key = text!("rsa2048.asc");
-        let named = Origin {
+        let listed = Origin {
             shasums: SHASUMS.replace(FILENAME, name).into_bytes(),
-            ..Origin::describing(|_| description(&[key]).replace(FILENAME, name))
+            ..named(name)
         };
         // The signature is that of another text; everything before it is accepted.
-        let refused = named.refused();
-        assert!(matches!(refused, OriginError::Signature(_)), "{refused}");
-        let not_listed = Origin::describing(|text| text.replace(FILENAME, name)).refused();
-        assert_eq!(not_listed, OriginError::NotListed(name.to_owned()));
+        listed.refused(WRONG_SIGNATURE);
+        named(name).refused(&format!("does not list {name}"));
     }
     for name in [
         "../terraform-provider-widget_1.0.0_linux_amd64.zip",
@@ -225,13 +215,12 @@ fn the_publisher_chooses_the_file_name_2_3_1() {
         "\\u001b",
         &"x".repeat(256),
     ] {
-        let error = Origin::describing(|text| text.replace(FILENAME, name)).refused();
-        assert!(error.to_string().starts_with("filename"), "{error}");
+        assert!(named(name).refused("").starts_with("filename"), "{name}");
     }
 }
 
 #[test]
-fn missing_fields_and_fields_of_other_types_are_rejected() {
+fn missing_fields_and_fields_of_other_types_or_unclear_urls_are_rejected() {
     for field in [
         "os",
         "arch",
@@ -241,41 +230,29 @@ fn missing_fields_and_fields_of_other_types_are_rejected() {
         "shasums_url",
         "shasums_signature_url",
     ] {
-        let member = format!("\"{field}\": ");
-        let renamed = format!("\"x{field}\": ");
-        let error = Origin::describing(|text| text.replace(&member, &renamed)).refused();
-        assert!(error.to_string().contains(field), "{error}");
-        let number = format!("\"{field}\": 1, \"x{field}\": ");
-        let error = Origin::describing(|text| text.replace(&member, &number)).refused();
-        assert!(matches!(error, OriginError::Json { .. }), "{error}");
-    }
-    let error = Origin::describing(|text| text.replace("[\"6.0\", \"5\"]", "\"6.0\"")).refused();
-    assert!(matches!(error, OriginError::Json { .. }), "{error}");
-    let deep = "[".repeat(5_000);
-    let error = Origin::describing(|_| format!("{{\"packages\": {deep}")).refused();
-    assert!(matches!(error, OriginError::Json { .. }), "{error}");
-}
-
-#[test]
-fn urls_that_programs_parse_differently_are_rejected() {
-    for url in [
-        "",
-        "a b",
-        "https:\\\\\\\\evil.example",
-        "a\\nb",
-        "https://é.example/",
-    ] {
-        for field in ["download_url", "shasums_url", "shasums_signature_url"] {
-            let error = Origin::describing(|text| {
-                text.replace(
-                    &format!("\"{field}\": \""),
-                    &format!("\"{field}\": \"{url}\", \"x{field}\": \""),
-                )
-            })
-            .refused();
-            assert!(error.to_string().starts_with(field), "{error}");
+        let with = |value: &str| {
+            let member = format!("\"{field}\": ");
+            let renamed = format!("{value}\"x{field}\": ");
+            Origin::describing(|text| text.replace(&member, &renamed))
+        };
+        with("").refused(field);
+        with(&format!("\"{field}\": 1, ")).refused(NOT_PARSED);
+        for url in [
+            "",
+            "a b",
+            r"https:\\\\evil.example",
+            r"a\nb",
+            "https://é.example/",
+        ] {
+            if field.ends_with("url") {
+                let error = with(&format!("\"{field}\": \"{url}\", ")).refused(URL_RULE);
+                assert!(error.starts_with(field), "{error}");
+            }
         }
     }
+    Origin::describing(|text| text.replace("[\"6.0\", \"5\"]", "\"6.0\"")).refused(NOT_PARSED);
+    let deep = format!("{{\"packages\": {}", "[".repeat(5_000));
+    Origin::describing(|_| deep.clone()).refused(NOT_PARSED);
 }
 
 #[test]
@@ -285,47 +262,38 @@ fn protocols_include_one_that_clients_run_or_are_omitted_2_2_3() {
     for none in ["null", "[]"] {
         assert!(with(none).accepted().protocols.is_empty());
     }
-    assert!(with(r#"["4.0", "5.0"]"#).ask().1.is_ok());
-    let error = with(r#"["4.0", "7.0"]"#).refused();
-    assert_eq!(error, OriginError::NoProtocol("4.0, 7.0".to_owned()));
-    let error = with(r#"["x\u001b"]"#).refused();
-    assert!(matches!(error, OriginError::Field { .. }), "{error}");
+    with(r#"["4.0", "5.0"]"#).accepted();
+    with(r#"["4.0", "7.0"]"#).refused("none of the protocols 4.0, 7.0");
+    with(r#"["x\u001b"]"#).refused("a protocol is");
     let many = format!("[{}]", [r#""5.0""#; 9].join(","));
-    assert!(matches!(with(&many).refused(), OriginError::TooMany { .. }));
+    with(&many).refused("lists 9 protocols");
 }
 
 #[test]
 fn the_shasum_is_a_digest_and_matches_sha256sums_2_2_5_2_3_1() {
     let with = |shasum: &str| Origin::describing(|text| text.replace(SHASUM, shasum));
-    assert_eq!(
-        with(&SHASUM.to_ascii_uppercase())
-            .accepted()
-            .sha256
-            .to_string(),
-        SHASUM
-    );
+    let upper = with(&SHASUM.to_ascii_uppercase()).accepted();
+    assert_eq!(upper.sha256.to_string(), SHASUM);
     for bad in ["", "2c26", "z", "\\u001b"] {
-        let error = with(bad).refused();
-        assert!(error.to_string().starts_with("shasum"), "{error}");
+        assert!(with(bad).refused("").starts_with("shasum"), "{bad}");
     }
     let other = Sha256::of(b"other").to_string();
-    let error = with(&other).refused();
-    assert!(matches!(error, OriginError::OtherDigest { .. }), "{error}");
-    assert!(error.to_string().contains(SHASUM) && error.to_string().contains(&other));
+    let told = with(&other).refused(&format!("lists the sha256 {SHASUM}"));
+    assert!(told.contains(&other), "{told}");
 }
 
 #[test]
 fn a_sha256sums_that_clients_cannot_use_is_rejected_2_3_1_2_3_2() {
-    let with = |shasums: &[u8]| {
+    let with = |shasums: &[u8], reason: &str| {
+        let shasums = shasums.to_vec();
         Origin {
-            shasums: shasums.to_vec(),
+            shasums,
             ..Origin::good()
         }
-        .refused()
+        .refused(reason)
     };
     let listed = |name: &str| format!("{SHASUM}  {name}\n");
-    let not_listed = OriginError::NotListed(FILENAME.to_owned());
-    assert_eq!(with(listed("other.zip").as_bytes()), not_listed);
+    with(listed("other.zip").as_bytes(), "SHA256SUMS does not list");
     for text in [
         format!("{SHASUMS}\n"),
         format!("\n{SHASUMS}"),
@@ -335,49 +303,34 @@ fn a_sha256sums_that_clients_cannot_use_is_rejected_2_3_1_2_3_2() {
         "# a comment\n".to_owned() + SHASUMS,
         String::new(),
     ] {
-        let error = with(text.as_bytes());
-        assert!(
-            matches!(error, OriginError::Shasums(_)),
-            "{text:?}: {error}"
-        );
+        let errors = Shasums::parse(&text).unwrap_err();
+        with(text.as_bytes(), &errors[0].to_string());
     }
-    assert!(matches!(with(&[0xff, 0xfe]), OriginError::Json { .. }));
+    with(&[0xff, 0xfe], NOT_PARSED);
     let long = "x".repeat(limits::SHASUMS_BYTES + 1);
-    assert!(matches!(with(long.as_bytes()), OriginError::TooLong { .. }));
+    with(long.as_bytes(), "SHA256SUMS is longer than");
 }
 
 #[test]
-fn the_signature_must_be_of_exactly_these_bytes_2_3_7() {
+fn the_signature_must_be_of_exactly_these_bytes_by_a_listed_key_2_3_7() {
     let origin = Origin {
         // Clients parse it in the same way, but the signed text is another one.
         shasums: SHASUMS.replace("  ", " ").into_bytes(),
         ..Origin::good()
     };
-    let error = origin.refused();
-    let expected = matches!(
-        error,
-        OriginError::Signature(OpenPgpError::WrongSignature(_))
-    );
-    assert!(expected, "{error}");
-}
-
-#[test]
-fn a_signature_by_an_unlisted_key_is_rejected_with_both_key_ids_2_3_7() {
-    let error = Origin::signed_by(&[text!("ed25519.asc")], binary!("rsa2048.sig")).refused();
-    assert!(matches!(error, OriginError::Issuer { .. }), "{error}");
-    let ids = |text| {
-        openpgp::parse_signing_keys(text).unwrap()[0]
-            .key_id()
-            .to_string()
-    };
-    for key in [text!("ed25519.asc"), text!("rsa2048.asc")] {
-        assert!(error.to_string().contains(&ids(key)), "{error}");
+    origin.refused(WRONG_SIGNATURE);
+    let unlisted = Origin::signed_by(&[text!("ed25519.asc")], binary!("rsa2048.sig"));
+    let error = unlisted.refused(OTHER_ISSUER);
+    for text in [text!("ed25519.asc"), text!("rsa2048.asc")] {
+        let key = &openpgp::parse_signing_keys(text).unwrap()[0];
+        assert!(error.contains(&key.key_id().to_string()), "{error}");
     }
 }
 
 #[test]
 fn anything_but_a_binary_detached_signature_is_rejected_2_3_3() {
     let armored = "-----BEGIN PGP SIGNATURE-----\n\niQ==\n-----END PGP SIGNATURE-----\n";
+    let with = |signature: &[u8]| Origin::signed_by(&[text!("rsa2048.asc")], signature);
     for signature in [
         b"".as_slice(),
         b"<html>",
@@ -387,57 +340,32 @@ fn anything_but_a_binary_detached_signature_is_rejected_2_3_3() {
         text!("rsa2048.asc").as_bytes(),
         &[0x88; 20_000],
     ] {
-        let error = Origin::signed_by(&[text!("rsa2048.asc")], signature).refused();
-        assert!(matches!(error, OriginError::Signature(_)), "{error}");
+        with(signature).refused(WRONG_SIGNATURE);
     }
     let max = usize::try_from(ORIGIN_SIGNATURE_BYTES).unwrap();
-    let error = Origin::signed_by(&[text!("rsa2048.asc")], &vec![0x88; max + 1]).refused();
-    assert!(matches!(error, OriginError::TooLong { .. }), "{error}");
+    with(&vec![0x88; max + 1]).refused("signature of SHA256SUMS is longer than");
 }
 
 #[test]
-fn the_keys_are_tried_in_order_2_3_5() {
+fn the_keys_are_tried_in_order_and_the_first_block_of_each_text_is_used_2_3_5() {
     let (rsa, other) = (text!("rsa2048.asc"), text!("ed25519.asc"));
-    let signature = binary!("rsa2048.sig");
-    assert!(Origin::signed_by(&[other, rsa], signature).ask().1.is_ok());
-    assert!(
-        Origin::signed_by(&[rsa, "no armour"], signature)
-            .ask()
-            .1
-            .is_ok()
-    );
-    let error = Origin::signed_by(&["no armour", rsa], signature).refused();
-    assert!(
-        matches!(error, OriginError::Key { place: 1, .. }),
-        "{error}"
-    );
-    // Clients can parse these keys, and find that they did not make the signature.
-    for useless in [
-        text!("revoked.asc"),
-        text!("certify-only.asc"),
-        text!("nistp521.asc"),
+    let with = |keys: &[&str]| Origin::signed_by(keys, binary!("rsa2048.sig"));
+    let two_blocks = format!("{rsa}{other}");
+    for keys in [
+        &[other, rsa][..],
+        &[rsa, "no armour"],
+        // Clients can parse these keys, and find that they did not make the signature.
+        &[text!("revoked.asc"), rsa],
+        &[text!("certify-only.asc"), rsa],
+        &[text!("nistp521.asc"), rsa],
+        &[&two_blocks],
     ] {
-        assert!(
-            Origin::signed_by(&[useless, rsa], signature)
-                .ask()
-                .1
-                .is_ok()
-        );
+        with(keys).accepted();
     }
+    with(&["no armour", rsa]).refused("signing key number 1: ");
+    with(&[&format!("{other}{rsa}")]).refused(OTHER_ISSUER);
     let many = vec![rsa; limits::KEYS + 1];
-    let error = Origin::signed_by(&many, signature).refused();
-    assert!(matches!(error, OriginError::TooMany { .. }), "{error}");
-}
-
-#[test]
-fn only_the_first_of_two_key_blocks_in_one_text_is_used_2_3_5() {
-    let (rsa, other) = (text!("rsa2048.asc"), text!("ed25519.asc"));
-    let signature = binary!("rsa2048.sig");
-    let first = format!("{rsa}{other}");
-    assert!(Origin::signed_by(&[&first], signature).ask().1.is_ok());
-    let second = format!("{other}{rsa}");
-    let error = Origin::signed_by(&[&second], signature).refused();
-    assert!(matches!(error, OriginError::Issuer { .. }), "{error}");
+    with(&many).refused("signing keys, at most");
 }
 
 #[test]
@@ -449,9 +377,8 @@ fn expiry_and_revocation_are_judged_by_the_current_time_2_3_7() {
     let revoked = (text!("revoked-subkey.asc"), binary!("revoked-subkey.sig"));
     let expired = (text!("default.asc"), binary!("expiring.sig"));
     for (key, signature) in [revoked, expired] {
-        assert!(Origin::signed_by(&[key], signature).ask().1.is_ok());
-        let error = years_later(key, signature).refused();
-        assert!(matches!(error, OriginError::Signature(_)), "{error}");
+        Origin::signed_by(&[key], signature).accepted();
+        years_later(key, signature).refused(WRONG_SIGNATURE);
     }
     let expired_key = years_later(text!("expiring.asc"), binary!("expiring-key.sig"));
     assert_eq!(expired_key.accepted().warnings.len(), 1);
@@ -460,9 +387,9 @@ fn expiry_and_revocation_are_judged_by_the_current_time_2_3_7() {
 #[test]
 fn only_registry_opentofu_org_may_list_no_keys_2_3_6() {
     let none = || Origin::signed_by(&[], b"");
-    assert_eq!(none().refused(), OriginError::NoKeys);
+    none().refused("the origin lists no signing keys");
     let without = Origin::describing(|text| text.replace("\"signing_keys\"", "\"x\""));
-    assert_eq!(without.refused(), OriginError::NoKeys);
+    without.refused("the origin lists no signing keys");
     let opentofu = Origin {
         hostname: MAY_BE_UNSIGNED,
         ..none()
@@ -474,46 +401,41 @@ fn only_registry_opentofu_org_may_list_no_keys_2_3_6() {
     assert_eq!(package.warnings.len(), 1);
     assert_eq!(package.check_pin(&[]), Ok(()));
     let pinned = [Origin::good().accepted().signed.unwrap().key];
-    let error = package.check_pin(&pinned).unwrap_err();
-    assert!(
-        matches!(error, OriginError::NoLongerSigned { .. }),
-        "{error}"
-    );
+    let error = package.check_pin(&pinned).unwrap_err().to_string();
+    assert!(error.starts_with("the version is not signed"), "{error}");
     // If the origin lists a key, the signature is checked as for any other registry.
     let signed = Origin {
         hostname: MAY_BE_UNSIGNED,
         ..Origin::signed_by(&[text!("ed25519.asc")], binary!("rsa2048.sig"))
     };
-    assert!(matches!(signed.refused(), OriginError::Issuer { .. }));
+    signed.refused(OTHER_ISSUER);
 }
 
 #[test]
 fn a_package_is_checked_against_the_pinned_keys() {
     let package = Origin::good().accepted();
-    let own = [package.signed.clone().unwrap().key];
+    let mut own = [package.signed.clone().unwrap().key];
+    assert_eq!(package.check_pin(&[]), Ok(()));
     assert_eq!(package.check_pin(&own), Ok(()));
     let ed25519 = Origin::signed_by(&[text!("ed25519.asc")], binary!("ed25519.sig")).accepted();
     let error = ed25519.check_pin(&own).unwrap_err().to_string();
-    for key in [&own[0], &ed25519.signed.unwrap().key] {
+    let other = ed25519.signed.unwrap().key;
+    for key in [&own[0], &other] {
         assert!(error.contains(&key.fingerprint), "{error}");
     }
+    own[0].fingerprint.make_ascii_lowercase();
+    assert_eq!(package.check_pin(&[other, own[0].clone()]), Ok(()));
 }
 
 #[test]
-fn every_status_but_200_ends_the_inquiry() {
+fn every_status_but_200_is_refused() {
     for status in [301, 401, 404, 410, 429, 500] {
-        let mut inquiry = Origin::good().inquiry();
         let fetched = Fetched {
             status,
             ..answer("{}")
         };
-        assert!(inquiry.feed(&fetched).is_err(), "{status}");
-        assert_eq!(inquiry.next(), InquiryStep::Done);
+        let refused = Origin::good().inquiry().feed(&fetched).unwrap_err();
+        let what = PackageInquiry::DESCRIPTION;
+        assert_eq!(refused, OriginError::Status { what, status });
     }
-}
-
-#[test]
-fn an_unfinished_inquiry_has_no_package() {
-    let inquiry = Origin::good().inquiry();
-    assert_eq!(inquiry.finish(), Err(OriginError::Unfinished));
 }
