@@ -8,7 +8,6 @@ pub(crate) mod consent;
 pub(crate) mod github;
 pub(crate) mod log;
 pub(crate) mod openid;
-pub(crate) mod person;
 pub(crate) mod shared;
 pub(crate) mod start;
 pub(crate) mod token;

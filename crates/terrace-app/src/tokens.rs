@@ -85,28 +85,16 @@ pub(crate) fn text_of<P: Host>(
         is_of_previous: false,
         provenance: None,
     };
-    let Some(keys) = ctx.config.access.keys() else {
-        return Err(Problem::no_token().into());
-    };
-    Ok(keys.write(&token))
-}
-
-/// A token with the one that replaces it.
-pub(crate) struct Succession {
-    /// The replaced token.
-    pub(crate) old: TokenDocument,
-    /// The ID of the token that replaces it.
-    pub(crate) successor: TokenId,
-    /// The token that replaces it, if it exists already.
-    pub(crate) document: Option<TokenDocument>,
+    let keys = ctx.config.access.keys();
+    Ok(keys.ok_or_else(Problem::no_token)?.write(&token))
 }
 
 /// Selects the token that replaces one: the same at each call while that token is valid, so that a repeated rotation does
-/// not leave several.
+/// not leave several. Returns the replaced token, the ID of the one that replaces it, and that one, if it exists already.
 pub(crate) async fn succeed<P: Host>(
     ctx: &Context<'_, P>,
     id: TokenId,
-) -> Result<Succession, Failure> {
+) -> Result<(TokenDocument, TokenId, Option<TokenDocument>), Failure> {
     let key = FactKey::Token(id);
     loop {
         let (old, unchanged) = documents::read_for_change::<_, TokenDocument>(ctx, &key).await?;
@@ -130,11 +118,7 @@ pub(crate) async fn succeed<P: Host>(
                 None => true,
             };
             if is_valid {
-                return Ok(Succession {
-                    old,
-                    successor: known,
-                    document,
-                });
+                return Ok((old, known, document));
             }
         }
         let successor = TokenId::new(ctx.host.random());
@@ -145,11 +129,7 @@ pub(crate) async fn succeed<P: Host>(
         let text = json::text(&old)?;
         let written = documents::put(ctx, &key, &text, &[], unchanged);
         if written.await?.is_some() {
-            return Ok(Succession {
-                old,
-                successor,
-                document: None,
-            });
+            return Ok((old, successor, None));
         }
     }
 }

@@ -104,18 +104,13 @@ fn write_hex(bytes: &[u8], f: &mut fmt::Formatter<'_>) -> fmt::Result {
 
 /// Decodes hexadecimal `text` into `bytes`; `None` if it does not have exactly two digits per byte.
 fn decode(text: &str, bytes: &mut [u8]) -> Option<()> {
-    let digit = |byte: u8| match byte {
-        b'0'..=b'9' => Some(byte - b'0'),
-        b'a'..=b'f' => Some(byte - b'a' + 10),
-        b'A'..=b'F' => Some(byte - b'A' + 10),
-        _ => None,
-    };
+    let digit = |byte: u8| char::from(byte).to_digit(16);
     if text.len() != bytes.len() * 2 {
         return None;
     }
     for (target, pair) in bytes.iter_mut().zip(text.as_bytes().chunks_exact(2)) {
         let [high, low] = pair else { return None };
-        *target = digit(*high)? << 4 | digit(*low)?;
+        *target = u8::try_from(digit(*high)? << 4 | digit(*low)?).ok()?;
     }
     Some(())
 }

@@ -51,10 +51,4 @@ mod tests {
             prop_assert_eq!(serde_json::from_str::<String>(&json).unwrap(), text);
         }
     }
-
-    #[test]
-    fn a_value_is_serialised_as_serde_json_does() {
-        let value = std::collections::BTreeMap::from([("a", vec![1, 2]), ("b\n", vec![])]);
-        assert_eq!(to_string(&value), r#"{"a":[1,2],"b\n":[]}"#);
-    }
 }

@@ -19,17 +19,14 @@ pub struct NetworkError;
 impl Network {
     /// Returns whether an address is in the range.
     pub fn contains(self, address: IpAddr) -> bool {
-        match (self.address, address.to_canonical()) {
-            (IpAddr::V4(own), IpAddr::V4(other)) => {
-                let differing = own.to_bits() ^ other.to_bits();
-                differing.leading_zeros() >= self.length.into()
-            }
-            (IpAddr::V6(own), IpAddr::V6(other)) => {
-                let differing = own.to_bits() ^ other.to_bits();
-                differing.leading_zeros() >= self.length.into()
-            }
-            _ => false,
-        }
+        let address = address.to_canonical();
+        let bits = |address| match address {
+            IpAddr::V4(address) => u128::from(address.to_bits()) << 96,
+            IpAddr::V6(address) => address.to_bits(),
+        };
+        let differing = bits(self.address) ^ bits(address);
+        self.address.is_ipv4() == address.is_ipv4()
+            && differing.leading_zeros() >= self.length.into()
     }
 }
 

@@ -9,16 +9,6 @@ use serde::{Deserialize, Serialize};
 #[serde(transparent)]
 pub struct UnixTime(pub u64);
 
-/// A timestamp split into the parts of the Gregorian calendar, in UTC.
-struct Civil {
-    year: u64,
-    month: u64,
-    day: u64,
-    hour: u64,
-    minute: u64,
-    second: u64,
-}
-
 impl UnixTime {
     /// Adds `seconds` to this timestamp.
     #[must_use]
@@ -57,26 +47,19 @@ impl UnixTime {
 
     /// Returns the date as in a SigV4 credential scope: `20130524`.
     pub fn date_stamp(self) -> String {
-        let Civil {
-            year, month, day, ..
-        } = self.civil();
+        let [year, month, day, ..] = self.civil();
         format!("{year:04}{month:02}{day:02}")
     }
 
     /// Returns the timestamp as in `X-Amz-Date`: `20130524T000000Z`.
     pub fn amz_date(self) -> String {
-        let Civil {
-            hour,
-            minute,
-            second,
-            ..
-        } = self.civil();
+        let [_, _, _, hour, minute, second] = self.civil();
         format!("{}T{hour:02}{minute:02}{second:02}Z", self.date_stamp())
     }
 
-    /// Converts days to a date with Howard Hinnant's `civil_from_days`, for days since 1970 only:
+    /// Returns the year, month, day, hour, minute and second in UTC. Converts days to a date with Howard Hinnant's `civil_from_days`, for days since 1970 only:
     /// <https://howardhinnant.github.io/date_algorithms.html>.
-    fn civil(self) -> Civil {
+    fn civil(self) -> [u64; 6] {
         let days = self.0 / 86_400 + 719_468;
         let era = days / 146_097;
         let day_of_era = days % 146_097;
@@ -89,14 +72,11 @@ impl UnixTime {
         } else {
             shifted_month - 9
         };
-        Civil {
-            year: year_of_era + era * 400 + u64::from(month <= 2),
-            month,
-            day: day_of_year - (153 * shifted_month + 2) / 5 + 1,
-            hour: self.0 % 86_400 / 3_600,
-            minute: self.0 % 3_600 / 60,
-            second: self.0 % 60,
-        }
+        let year = year_of_era + era * 400 + u64::from(month <= 2);
+        let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
+        let time = [self.0 % 86_400 / 3_600, self.0 % 3_600 / 60, self.0 % 60];
+        let [hour, minute, second] = time;
+        [year, month, day, hour, minute, second]
     }
 }
 
@@ -117,14 +97,7 @@ fn numbers<const N: usize>(text: &str, separator: char, lengths: [usize; N]) -> 
 impl fmt::Display for UnixTime {
     /// Writes the timestamp as in RFC 3339: `2013-05-24T00:00:00Z`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Civil {
-            year,
-            month,
-            day,
-            hour,
-            minute,
-            second,
-        } = self.civil();
+        let [year, month, day, hour, minute, second] = self.civil();
         write!(
             f,
             "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z"

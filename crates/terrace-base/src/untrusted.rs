@@ -32,10 +32,9 @@ pub fn line(text: &str) -> Untrusted<'_> {
 /// Shows at most [`QUOTED_CHARS`] characters of a text, in quotes.
 pub fn quoted(text: &str) -> Untrusted<'_> {
     Untrusted {
-        text,
         limit: QUOTED_CHARS,
         is_quoted: true,
-        is_ascii: false,
+        ..line(text)
     }
 }
 

@@ -87,16 +87,12 @@ impl Scheme {
         }
     }
 
-    fn prefix(self) -> &'static str {
-        match self {
-            Self::Http => "http://",
-            Self::Https => "https://",
-        }
-    }
-
-    fn of(text: &str) -> Option<Self> {
-        let mut all = [Self::Https, Self::Http].into_iter();
-        all.find(|scheme| text.starts_with(scheme.prefix()))
+    /// Splits a URL into its scheme and what follows the `://`.
+    fn split(text: &str) -> Option<(Self, &str)> {
+        let all = [Self::Https, Self::Http];
+        let (name, rest) = text.split_once("://")?;
+        let scheme = all.into_iter().find(|scheme| scheme.as_str() == name)?;
+        Some((scheme, rest))
     }
 }
 
@@ -113,8 +109,8 @@ impl Url {
 
     /// Returns the host in its original spelling; an IPv6 address is in brackets.
     pub fn host(&self) -> &str {
-        let start = self.scheme.prefix().len();
-        self.text.get(start..self.host_end).unwrap_or_default()
+        let host = self.text.get(..self.host_end).unwrap_or_default();
+        authority(host)
     }
 
     /// Returns the port, if the URL names one.
@@ -140,7 +136,7 @@ impl Url {
     /// Returns the scheme, host and port, in lower case and without the default port of the scheme:
     /// `https://host[:port]`.
     pub fn origin(&self) -> String {
-        format!("{}{}", self.scheme.prefix(), self.host_header())
+        format!("{}://{}", self.scheme.as_str(), self.host_header())
     }
 
     /// Returns the path in its original spelling; it may be empty.
@@ -168,9 +164,9 @@ impl FromStr for Url {
         if text.len() > MAX_BYTES {
             return Err(UrlError::TooLong(text.len()));
         }
-        let scheme = Scheme::of(text).ok_or(UrlError::Scheme("https:// or http://"))?;
-        let start = scheme.prefix().len();
-        let rest = text.get(start..).unwrap_or_default();
+        const SCHEME: UrlError = UrlError::Scheme("https:// or http://");
+        let (scheme, rest) = Scheme::split(text).ok_or(SCHEME)?;
+        let start = text.len() - rest.len();
         let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
         let (authority, rest) = rest.split_at_checked(end).ok_or(UrlError::Host)?;
         let (host, port) = split_port(authority);

@@ -5,15 +5,6 @@ use serde_json::{Map, Value};
 use super::{IssuerUrl, Quoted, TokenError, limits};
 use terrace_base::time::UnixTime;
 
-/// The requirements for a token, apart from its signature.
-#[derive(Debug, Clone, Copy)]
-pub struct Expected<'e> {
-    /// The accepted audiences; one of them is enough.
-    pub audiences: &'e [&'e str],
-    /// The current time.
-    pub now: UnixTime,
-}
-
 /// The claims of a token that is genuine, has an accepted audience, and is valid now. Verifying a token is
 /// the only way to obtain them.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,11 +22,12 @@ impl Claims {
     pub(super) fn accept(
         issuer: &IssuerUrl,
         members: &Map<String, Value>,
-        expected: &Expected<'_>,
+        accepted: &[&str],
+        now: UnixTime,
     ) -> Result<Self, TokenError> {
         let audiences = audiences(members)?;
-        check_audience(&audiences, expected.audiences)?;
-        let (issued, expires) = check_times(members, expected)?;
+        check_audience(&audiences, accepted)?;
+        let (issued, expires) = check_times(members, now)?;
         Ok(Self {
             issuer: issuer.clone(),
             subject: subject(members)?,
@@ -71,11 +63,6 @@ impl Claims {
         self.expires
     }
 
-    /// Returns the `nonce` of the sign-in request that the token answers.
-    pub fn nonce(&self) -> Option<&str> {
-        self.text("nonce")
-    }
-
     /// Returns all claims.
     pub fn members(&self) -> &Map<String, Value> {
         &self.members
@@ -98,10 +85,10 @@ impl Claims {
             None => self.audiences.len() == 1,
             Some(party) => party == client_id,
         };
-        let party = || Quoted::value(self.get("azp"));
-        is_ours
-            .then_some(())
-            .ok_or_else(|| TokenError::AuthorizedParty(party()))
+        is_ours.then_some(()).ok_or_else(|| {
+            let party = Quoted::value(self.get("azp"));
+            TokenError::Token(format!("it was issued to {party}, not to this registry"))
+        })
     }
 }
 
@@ -124,35 +111,37 @@ fn check_audience(audiences: &[String], wanted: &[&str]) -> Result<(), TokenErro
         return Ok(());
     }
     let found = audiences.first().map(|first| Value::from(first.as_str()));
-    Err(TokenError::Audience {
-        found: Quoted::value(found.as_ref()),
-        wanted: Quoted::text(wanted.first().copied().unwrap_or_default()),
-    })
+    let found = Quoted::value(found.as_ref());
+    let wanted = Quoted::text(wanted.first().copied().unwrap_or_default());
+    Err(TokenError::Token(format!(
+        "its audience is {found}, not {wanted}"
+    )))
 }
 
 /// Returns the times of issue and expiry, if the token is valid now.
 fn check_times(
     members: &Map<String, Value>,
-    expected: &Expected<'_>,
+    now: UnixTime,
 ) -> Result<(UnixTime, UnixTime), TokenError> {
-    let now = expected.now;
     let latest_start = now.0.saturating_add(limits::LEEWAY_SECONDS);
     let expires = required_date(members, "exp")?;
     let issued = required_date(members, "iat")?;
     let start = date(members, "nbf")?.unwrap_or(issued);
     if now.0 >= expires.0.saturating_add(limits::LEEWAY_SECONDS) {
-        return Err(TokenError::Expired { expires, now });
+        return Err(TokenError::expired(expires, now));
     }
     if issued.0 > latest_start {
-        return Err(TokenError::IssuedInFuture { issued, now });
+        let why = format!("it was issued at {issued}, and the time is {now}");
+        return Err(TokenError::Token(why));
     }
     if start.0 > latest_start {
-        return Err(TokenError::NotYet { start, now });
+        let why = format!("it is not valid before {start}, and the time is {now}");
+        return Err(TokenError::Token(why));
     }
     Ok((issued, expires))
 }
 
-fn required_date(members: &Map<String, Value>, name: &'static str) -> Result<UnixTime, TokenError> {
+fn required_date(members: &Map<String, Value>, name: &str) -> Result<UnixTime, TokenError> {
     date(members, name)?.ok_or_else(|| wrong(members, name, A_TIME))
 }
 
@@ -162,7 +151,7 @@ const A_TIME: &str = "a whole number of seconds since 1970";
 const LAST_DATE: u64 = 253_402_300_799;
 
 /// Reads a `NumericDate` (RFC 7519, section 2) of whole seconds. Some issuers write them as `1.0` or `1e9`.
-fn date(members: &Map<String, Value>, name: &'static str) -> Result<Option<UnixTime>, TokenError> {
+fn date(members: &Map<String, Value>, name: &str) -> Result<Option<UnixTime>, TokenError> {
     let Some(value) = members.get(name) else {
         return Ok(None);
     };
@@ -181,14 +170,12 @@ fn whole(number: f64) -> Option<u64> {
 fn subject(members: &Map<String, Value>) -> Result<String, TokenError> {
     let subject = members.get("sub").and_then(Value::as_str);
     let named = subject.filter(|subject| !subject.trim_ascii().is_empty());
-    named.map(str::to_owned).ok_or(TokenError::NoSubject)
+    named.map(str::to_owned).ok_or_else(|| {
+        TokenError::Token("its claim sub is missing, empty or not a string".to_owned())
+    })
 }
 
-fn wrong(members: &Map<String, Value>, name: &'static str, wanted: &'static str) -> TokenError {
+fn wrong(members: &Map<String, Value>, name: &str, wanted: &str) -> TokenError {
     let found = Quoted::value(members.get(name));
-    TokenError::Claim {
-        name,
-        found,
-        wanted,
-    }
+    TokenError::Token(format!("its claim {name} is {found}, not {wanted}"))
 }

@@ -54,7 +54,6 @@ impl fmt::Display for IssuerUrl {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proptest::prelude::*;
 
     fn issuer(text: &str) -> Result<IssuerUrl, UrlError> {
         text.parse()
@@ -62,20 +61,12 @@ mod tests {
 
     #[test]
     fn the_discovery_url_extends_the_path_without_its_trailing_slash() {
-        for (text, expected) in [
-            (
-                "https://gitlab.com",
-                "https://gitlab.com/.well-known/openid-configuration",
-            ),
-            (
-                "https://a.auth0.com/",
-                "https://a.auth0.com/.well-known/openid-configuration",
-            ),
-            (
-                "https://login.example.com:8443/realms/acme/",
-                "https://login.example.com:8443/realms/acme/.well-known/openid-configuration",
-            ),
+        for (text, base) in [
+            ("https://gitlab.com", "https://gitlab.com"),
+            ("https://a.auth0.com/", "https://a.auth0.com"),
+            ("https://a.example:8443/b/c/", "https://a.example:8443/b/c"),
         ] {
+            let expected = format!("{base}/.well-known/openid-configuration");
             assert_eq!(issuer(text).unwrap().discovery_url(), expected);
         }
     }
@@ -90,16 +81,6 @@ mod tests {
             ("https://a.example/#c", UrlError::Path),
         ] {
             assert_eq!(issuer(text), Err(error), "{text:?}");
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn an_accepted_url_stays_unchanged(text in "https://[\\PC]{0,40}") {
-            if let Ok(issuer) = issuer(&text) {
-                prop_assert_eq!(issuer.as_str(), &text);
-                prop_assert!(!issuer.as_url().host().is_empty());
-            }
         }
     }
 }

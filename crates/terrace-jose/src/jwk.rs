@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::jws::Algorithm;
-use super::{base64url, limits};
+use super::{limits, token};
 
 use terrace_signature::Curve;
 
@@ -106,7 +106,7 @@ fn is_for_signatures(members: &Map<String, Value>) -> bool {
 }
 
 fn number(members: &Map<String, Value>, name: &str) -> Option<Vec<u8>> {
-    base64url::decode(text(members, name)?)
+    token::decode(text(members, name)?)
 }
 
 fn text<'m>(members: &'m Map<String, Value>, name: &str) -> Option<&'m str> {

@@ -58,14 +58,14 @@ impl IssuerKeys {
         let mut fitting = self.keys.iter().filter(|key| key.fits(algorithm, id));
         match (fitting.next(), fitting.next()) {
             (Some(key), None) => Ok(key),
-            (Some(_), Some(_)) => Err(TokenError::AmbiguousKey {
-                algorithm,
-                key_id: id.map(Quoted::text),
-            }),
-            (None, _) => Err(TokenError::UnknownKey {
-                algorithm,
-                key_id: id.map(Quoted::text),
-            }),
+            (fitting, _) => {
+                let count = fitting.map_or("no key", |_| "several keys");
+                let id = id.map(|id| format!("the ID {}", Quoted::text(id)));
+                let id = id.as_deref().unwrap_or("no ID");
+                Err(TokenError::Key(format!(
+                    "the issuer has {count} for {algorithm:?} with {id}"
+                )))
+            }
         }
     }
 }

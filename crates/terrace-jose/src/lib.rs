@@ -4,12 +4,12 @@
 //! # In scope
 //! - **The issuer**: an [`IssuerUrl`], its metadata ([`Discovery`]) and its public keys ([`IssuerKeys`]).
 //! - **The token**: an [`UnverifiedToken`] is parsed first, to find its issuer, and returns its [`Claims`] only
-//!   after it is verified with that issuer's keys; [`SignIn`] verifies the token that answers a sign-in.
+//!   after it is verified with that issuer's keys; [`UnverifiedToken::verify_sign_in`] verifies the token that answers a sign-in.
 //!
 //! # Out of scope
 //! The requests for documents and keys, their caching, and the permissions that a token grants. The code that
 //! fetches must not follow redirects: a document is trusted because of its address. If a key is missing, the keys
-//! are fetched again ([`TokenError::is_cured_by_newer_keys`]), but not for every such token.
+//! are fetched again ([`TokenError::Key`]), but not for every such token.
 //!
 //! # Strictness
 //! Only signatures in common use are accepted: RSA PKCS #1 v1.5, ECDSA on P-256 and P-384, and Ed25519. There is no
@@ -19,7 +19,6 @@
 //!
 //! A [`TokenError`] is only for the log. The client that presents a token learns only that it was refused.
 
-mod base64url;
 mod claims;
 mod discovery;
 mod error;
@@ -30,17 +29,14 @@ mod jwks;
 mod jws;
 pub mod limits;
 mod quoted;
-mod sign_in;
 #[cfg(test)]
 mod tests;
 mod token;
 
-pub use claims::{Claims, Expected};
+pub use claims::Claims;
 pub use discovery::{Discovery, DiscoveryError};
 pub use error::TokenError;
 pub use issuer::IssuerUrl;
 pub use jwks::IssuerKeys;
-pub use jws::Algorithm;
 pub use quoted::Quoted;
-pub use sign_in::SignIn;
 pub use token::UnverifiedToken;

@@ -3,10 +3,13 @@
 
 use std::fmt;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Map, Value};
+use terrace_base::time::UnixTime;
 
 use super::jws::Algorithm;
-use super::{Claims, Expected, IssuerKeys, Quoted, TokenError, base64url, json, limits};
+use super::{Claims, IssuerKeys, Quoted, TokenError, json, limits};
 
 /// A parsed but unverified token. It serves only to select the issuer's keys and to be verified with them.
 pub struct UnverifiedToken<'t> {
@@ -24,20 +27,23 @@ impl<'t> UnverifiedToken<'t> {
     /// If the text is not a token, or is signed in a way that is not allowed.
     pub fn parse(text: &'t str) -> Result<Self, TokenError> {
         if text.len() > limits::TOKEN_BYTES {
-            return Err(TokenError::TooLong(text.len()));
+            let (bytes, max) = (text.len(), limits::TOKEN_BYTES);
+            return Err(TokenError::Token(format!(
+                "it is {bytes} bytes long, but at most {max} are read"
+            )));
         }
-        let (signing_input, header, payload, signature) = parts(text).ok_or(
-            TokenError::Malformed("it does not have three parts separated by dots"),
-        )?;
-        let header = object(header).ok_or(TokenError::Malformed(
-            "its header is not a JSON object with distinct members in base64url",
-        ))?;
+        let wrong = |what: &str| TokenError::Token(what.to_owned());
+        let (signing_input, header, payload, signature) =
+            parts(text).ok_or_else(|| wrong("it does not have three parts separated by dots"))?;
+        let header = object(header).ok_or_else(|| {
+            wrong("its header is not a JSON object with distinct members in base64url")
+        })?;
         let (algorithm, key_id) = read_header(&header)?;
-        let claims = object(payload).ok_or(TokenError::Malformed(
-            "its claims are not a JSON object with distinct members in base64url",
-        ))?;
-        let signature = base64url::decode(signature)
-            .ok_or(TokenError::Malformed("its signature is not in base64url"))?;
+        let claims = object(payload).ok_or_else(|| {
+            wrong("its claims are not a JSON object with distinct members in base64url")
+        })?;
+        let signature =
+            decode(signature).ok_or_else(|| wrong("its signature is not in base64url"))?;
         Ok(Self {
             algorithm,
             key_id,
@@ -53,14 +59,19 @@ impl<'t> UnverifiedToken<'t> {
         issuer.unwrap_or_default()
     }
 
-    /// Returns the claims, if the owner of these keys issued the token for an accepted audience, and it is valid now.
+    /// Returns the claims, if the owner of these keys issued the token for one of these audiences, and it is valid now.
     ///
     /// # Errors
     /// The first fault of the token.
-    pub fn verify(&self, keys: &IssuerKeys, expected: &Expected<'_>) -> Result<Claims, TokenError> {
+    pub fn verify(
+        &self,
+        keys: &IssuerKeys,
+        audiences: &[&str],
+        now: UnixTime,
+    ) -> Result<Claims, TokenError> {
         if self.claimed_issuer() != keys.issuer().as_str() {
             let found = Quoted::value(self.claims.get("iss"));
-            return Err(TokenError::Issuer(found));
+            return Err(TokenError::issuer(&found));
         }
         let key = keys.choose(self.algorithm, self.key_id.as_deref())?;
         let message = self.signing_input.as_bytes();
@@ -68,9 +79,32 @@ impl<'t> UnverifiedToken<'t> {
             .algorithm
             .verify(&key.material, message, &self.signature)
         {
-            return Err(TokenError::Signature);
+            return Err(TokenError::Key("its signature is invalid".to_owned()));
         }
-        Claims::accept(keys.issuer(), &self.claims, expected)
+        Claims::accept(keys.issuer(), &self.claims, audiences, now)
+    }
+
+    /// Returns the provider's claims about a person, if this token answers the sign-in with this nonce, which the registry sent
+    /// in its request (OpenID Connect Core, section 3.1.3.7). `client_id` is that of the registry at the provider, and the
+    /// token's audience.
+    ///
+    /// # Errors
+    /// The first fault of the token.
+    pub fn verify_sign_in(
+        &self,
+        keys: &IssuerKeys,
+        client_id: &str,
+        nonce: &str,
+        now: UnixTime,
+    ) -> Result<Claims, TokenError> {
+        let claims = self.verify(keys, &[client_id], now)?;
+        claims.check_authorized_party(client_id)?;
+        match !nonce.is_empty() && claims.text("nonce") == Some(nonce) {
+            true => Ok(claims),
+            false => Err(TokenError::Token(
+                "its nonce does not match this sign-in".to_owned(),
+            )),
+        }
     }
 }
 
@@ -81,6 +115,11 @@ impl fmt::Debug for UnverifiedToken<'_> {
     }
 }
 
+/// Returns the bytes if a text is their canonical base64url: without padding, white space or stray bits (RFC 7515, section 2).
+pub(super) fn decode(text: &str) -> Option<Vec<u8>> {
+    URL_SAFE_NO_PAD.decode(text).ok()
+}
+
 /// Returns the signed text, its two parts, and the signature.
 fn parts(text: &str) -> Option<(&str, &str, &str, &str)> {
     let (signing_input, signature) = text.rsplit_once('.')?;
@@ -89,28 +128,34 @@ fn parts(text: &str) -> Option<(&str, &str, &str, &str)> {
 }
 
 fn object(part: &str) -> Option<Map<String, Value>> {
-    json::parse_object(&base64url::decode(part)?)
+    json::parse_object(&decode(part)?)
 }
 
 /// Returns the algorithm and the key's ID. Keys, certificates and their URLs in a header (`jwk`, `x5c`,
 /// `jku`, `x5u`) are ignored: only keys that the issuer publishes count.
 fn read_header(header: &Map<String, Value>) -> Result<(Algorithm, Option<String>), TokenError> {
     let named = header.get("alg").and_then(Value::as_str);
-    let algorithm = named
-        .and_then(Algorithm::parse)
-        .ok_or_else(|| TokenError::Algorithm(Quoted::value(header.get("alg"))))?;
+    let algorithm = named.and_then(Algorithm::parse).ok_or_else(|| {
+        let found = Quoted::value(header.get("alg"));
+        TokenError::Token(format!("its algorithm is {found}, which is not allowed"))
+    })?;
+    // It requires its reader to support an extension (RFC 7515, section 4.1.11).
     if header.contains_key("crit") {
-        return Err(TokenError::Critical);
+        let why = r#"its header has "crit", but extensions are not supported"#;
+        return Err(TokenError::Token(why.to_owned()));
     }
     match header.get("typ") {
         None => {}
         Some(Value::String(kind)) if is_token_type(kind) => {}
-        kind => return Err(TokenError::Type(Quoted::value(kind))),
+        kind => {
+            let found = Quoted::value(kind);
+            return Err(TokenError::Token(format!("its type is {found}, not JWT")));
+        }
     }
     match header.get("kid") {
         None => Ok((algorithm, None)),
         Some(Value::String(id)) => Ok((algorithm, Some(id.clone()))),
-        Some(_) => Err(TokenError::Malformed("its key ID is not a string")),
+        Some(_) => Err(TokenError::Token("its key ID is not a string".to_owned())),
     }
 }
 

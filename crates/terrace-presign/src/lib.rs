@@ -172,48 +172,42 @@ impl Presigner {
         now: UnixTime,
         lifetime: u32,
     ) -> String {
-        let prefix = &self.endpoint.prefix;
-        let path = format!("{prefix}/{}{}", self.bucket, percent::encode_path(key));
+        let path = self.bucket_path() + &percent::encode_path(key);
         self.presign_path(method, (&path, ""), headers, now, lifetime)
     }
 
     /// Returns the URL of a page of the listing, from `now` for `lifetime` seconds. Its keys are those of the bucket, also for
     /// a signer of a part of it.
     pub fn presign_listing(&self, listing: &Listing<'_>, now: UnixTime, lifetime: u32) -> String {
-        let path = format!("{}/{}", self.endpoint.prefix, self.bucket);
-        let Listing {
-            prefix,
-            after,
-            limit,
-        } = listing;
         // Sorted by name, and after the parameters of the signature.
-        let mut query = format!(
-            "&list-type=2&max-keys={limit}&prefix={}",
-            percent::encode(prefix)
-        );
-        if let Some(after) = after {
+        let (limit, prefix) = (listing.limit, percent::encode(listing.prefix));
+        let mut query = format!("&list-type=2&max-keys={limit}&prefix={prefix}");
+        if let Some(after) = listing.after {
             query.push_str("&start-after=");
             query.push_str(&percent::encode(after));
         }
-        self.presign_path(SignedMethod::Get, (&path, &query), &[], now, lifetime)
+        self.presign_bucket(&query, now, lifetime)
     }
 
     /// Returns the URL of a property of the bucket, such as `versioning`, from `now` for `lifetime` seconds.
     pub fn presign_property(&self, property: &str, now: UnixTime, lifetime: u32) -> String {
-        let path = format!("{}/{}", self.endpoint.prefix, self.bucket);
         // Sorted after the parameters of the signature.
-        let query = format!("&{property}=");
-        self.presign_path(SignedMethod::Get, (&path, &query), &[], now, lifetime)
+        self.presign_bucket(&format!("&{property}="), now, lifetime)
+    }
+
+    fn presign_bucket(&self, query: &str, now: UnixTime, lifetime: u32) -> String {
+        let path = self.bucket_path();
+        self.presign_path(SignedMethod::Get, (&path, query), &[], now, lifetime)
+    }
+
+    fn bucket_path(&self) -> String {
+        format!("{}/{}", self.endpoint.prefix, self.bucket)
     }
 
     /// Returns the URL of the bucket, without a signature.
     pub fn bucket_url(&self) -> String {
-        let Endpoint {
-            scheme,
-            host,
-            prefix,
-        } = &self.endpoint;
-        format!("{scheme}://{host}{prefix}/{}", self.bucket)
+        let Endpoint { scheme, host, .. } = &self.endpoint;
+        format!("{scheme}://{host}{}", self.bucket_path())
     }
 
     /// Returns the endpoint of the bucket.
@@ -237,13 +231,7 @@ impl Presigner {
         let method = method.as_str();
         let Endpoint { scheme, host, .. } = &self.endpoint;
         let day = self.day(now);
-        let Day {
-            scope,
-            credential,
-            key,
-            ..
-        } = &*day;
-        let date = now.amz_date();
+        let (scope, credential, date) = (&day.scope, &day.credential, now.amz_date());
 
         // Inserted at its position: sorting would add four kilobytes to the wasm.
         let mut all_headers = headers.to_vec();
@@ -271,7 +259,7 @@ impl Presigner {
             "AWS4-HMAC-SHA256\n{date}\n{scope}\n{}",
             Sha256::of(canonical_request.as_bytes())
         );
-        let signature = Sha256::from_bytes(key.sign(string_to_sign.as_bytes()));
+        let signature = Sha256::from_bytes(day.key.sign(string_to_sign.as_bytes()));
         // `X-Amz-Signature` sorts between `X-Amz-Expires` and `X-Amz-SignedHeaders`, and go-getter sorts the
         // query. The signature itself covers the other parameters.
         let (before, after) = query
@@ -313,14 +301,32 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    fn presigner(endpoint: &str, region: &str, (id, secret): (&str, &str)) -> Presigner {
+        let endpoint = Endpoint::parse(endpoint).unwrap();
+        Presigner::new(endpoint, region, "releases", id, Secret::new(secret))
+    }
+
     fn example() -> Presigner {
-        Presigner::new(
-            Endpoint::parse("https://examplebucket.s3.amazonaws.com").unwrap(),
-            "us-east-1",
-            "unused",
+        let credentials = (
             "AKIAIOSFODNN7EXAMPLE",
-            Secret::new("wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"),
+            "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
+        );
+        presigner(
+            "https://examplebucket.s3.amazonaws.com",
+            "us-east-1",
+            credentials,
         )
+    }
+
+    /// An endpoint that independent signers sign for as well.
+    const ENDPOINT: &str = "https://account.example.com/pre/fix/";
+
+    /// Returns the independent signer `rusty-s3`.
+    fn rusty_s3(id: &str, secret: &str) -> (rusty_s3::Bucket, rusty_s3::Credentials) {
+        let endpoint = ENDPOINT.parse().unwrap();
+        let style = rusty_s3::UrlStyle::Path;
+        let bucket = rusty_s3::Bucket::new(endpoint, style, "releases", "auto").unwrap();
+        (bucket, rusty_s3::Credentials::new(id, secret))
     }
 
     /// "Example of an authenticated GET by query parameters" in
@@ -383,9 +389,7 @@ mod tests {
     #[test]
     fn a_part_of_a_bucket_is_the_beginning_of_each_key() {
         let url = |prefix: &str, key: &str| {
-            let endpoint = Endpoint::parse("https://account.example.com").unwrap();
-            let presigner = Presigner::new(endpoint, "auto", "bucket", "id", Secret::new("secret"));
-            let presigner = presigner.below(prefix);
+            let presigner = presigner(ENDPOINT, "auto", ("id", "secret")).below(prefix);
             presigner.presign(SignedMethod::Get, key, &[], UnixTime(1), 60)
         };
         assert_eq!(url("a b/c", "d.zip"), url("", "a b/c/d.zip"));
@@ -395,10 +399,8 @@ mod tests {
     /// AWS signs the list of a bucket like an object with an empty key and further parameters.
     #[test]
     fn a_listing_is_signed_as_an_independent_signer_signs_it() {
-        use rusty_s3::{Bucket, Credentials, S3Action as _, UrlStyle};
-        let endpoint = "https://account.example.com/pre/fix/".parse().unwrap();
-        let bucket = Bucket::new(endpoint, UrlStyle::Path, "releases", "auto").unwrap();
-        let credentials = Credentials::new("id", "secret");
+        use rusty_s3::S3Action as _;
+        let (bucket, credentials) = rusty_s3("id", "secret");
         let mut theirs = bucket.list_objects_v2(Some(&credentials));
         theirs.with_prefix("archives/");
         theirs.with_start_after("archives/a+b.zip");
@@ -407,13 +409,7 @@ mod tests {
         theirs.query_mut().remove("encoding-type");
         let at = jiff::Timestamp::from_second(1_369_353_600).unwrap();
         let theirs = theirs.sign_with_time(std::time::Duration::from_secs(60), &at);
-        let ours = Presigner::new(
-            Endpoint::parse("https://account.example.com/pre/fix/").unwrap(),
-            "auto",
-            "releases",
-            "id",
-            Secret::new("secret"),
-        );
+        let ours = presigner(ENDPOINT, "auto", ("id", "secret"));
         let listing = Listing {
             prefix: "archives/",
             after: Some("archives/a+b.zip"),
@@ -441,10 +437,8 @@ mod tests {
         now: u64,
         lifetime: u32,
     ) -> String {
-        use rusty_s3::{Bucket, Credentials, S3Action as _, UrlStyle};
-        let endpoint = "https://account.example.com/pre/fix/".parse().unwrap();
-        let bucket = Bucket::new(endpoint, UrlStyle::Path, "releases", "auto").unwrap();
-        let credentials = Credentials::new(id, secret);
+        use rusty_s3::S3Action as _;
+        let (bucket, credentials) = rusty_s3(id, secret);
         let at = jiff::Timestamp::from_second(i64::try_from(now).unwrap()).unwrap();
         let lifetime = std::time::Duration::from_secs(lifetime.into());
         macro_rules! signed {
@@ -475,10 +469,7 @@ mod tests {
     proptest! {
         #[test]
         fn the_query_survives_go_getters_sorting(now in 0u64..4_000_000_000, lifetime in 1u32..604_801) {
-            let presigner = Presigner::new(
-                Endpoint::parse("https://account.example.com/pre/fix/").unwrap(),
-                "auto", "bucket", "id/with+odd=chars", Secret::new("secret"),
-            );
+            let presigner = presigner(ENDPOINT, "auto", ("id/with+odd=chars", "secret"));
             let url = presigner.presign(SignedMethod::Get, "archives/a.zip", &[], UnixTime(now), lifetime);
             let (_, query) = url.split_once('?').unwrap();
             let mut sorted: Vec<&str> = query.split('&').collect();
@@ -498,10 +489,7 @@ mod tests {
             lifetime in 1u32..604_801,
         ) {
             prop_assume!(!key.starts_with('/') && !key.contains("//") && !key.split('/').any(|part| part == "." || part == ".."));
-            let ours = Presigner::new(
-                Endpoint::parse("https://account.example.com/pre/fix/").unwrap(),
-                "auto", "releases", id.clone(), Secret::new(secret.clone()),
-            );
+            let ours = presigner(ENDPOINT, "auto", (&id, &secret));
             let header = header.as_ref().map(|(name, value)| (name.as_str(), value.as_str()));
             let headers: Vec<(&str, &str)> = header.into_iter().collect();
             let url = ours.presign(method, &key, &headers, UnixTime(now), lifetime);

@@ -20,14 +20,15 @@ const ALGORITHMS = ["EdDSA", "ES256", "ES384", "RS256", "RS384", "RS512"];
 const SHARE = 0.2;
 const LEAST_ACCEPTED = 0.1;
 
-/** The errors by which the core is stricter than `jose`, with the reasons. */
+/** Parts of the errors by which the core is stricter than `jose`, with the reasons. */
 const STRICTER = {
-  "token Claim": "a time that is not a whole number, or a missing iat",
-  "token Critical": "no extension is supported; jose supports b64",
-  "token IssuedInFuture": "jose checks iat only if a maximum age is requested",
-  "token Malformed": "duplicate members, or base64url that is not canonical",
-  "token NoSubject": "a token must have a subject",
-  "token Type": "jose checks typ only if one is requested",
+  "its claim": "a time that is not a whole number, a missing iat, or no subject",
+  "its header has \"crit\"": "no extension is supported; jose supports b64",
+  "it was issued at": "jose checks iat only if a maximum age is requested",
+  "with distinct members in base64url": "duplicate members, or base64url that is not canonical",
+  "its signature is not in base64url": "base64url that is not canonical",
+  "its key ID is not a string": "jose ignores it",
+  "its type is": "jose checks typ only if one is requested",
 };
 
 const random = seededRandom(SEED);
@@ -149,9 +150,9 @@ test("tokens are accepted only if jose accepts them, with the same claims", asyn
   const counts = { accepted: 0, refused: 0 };
   const differences = [];
   for (const [place, { keys, text }] of cases.entries()) {
-    const { accepted, claims, rules, messages } = said[place];
+    const { accepted, claims, messages } = said[place];
     const read = await judged(keys, text);
-    const rule = rules?.find((rule) => rule in STRICTER);
+    const rule = Object.keys(STRICTER).find((part) => messages?.some((message) => message.includes(part)));
     const same = JSON.stringify(Object.entries(claims ?? {}).sort()) === JSON.stringify(Object.entries(read ?? {}).sort());
     if (accepted && read !== null && same) counts.accepted += 1;
     else if (!accepted && read === null) counts.refused += 1;

@@ -3,7 +3,7 @@
 use terrace_core::auth::access::Scopes;
 use terrace_core::auth::exchange::{self, ExchangeRequest};
 use terrace_core::auth::oidc::{LoginRules, TrustedPublishers};
-use terrace_jose::{Discovery, Expected, IssuerKeys, IssuerUrl, UnverifiedToken};
+use terrace_jose::{Discovery, IssuerKeys, IssuerUrl, UnverifiedToken};
 
 use crate::{NOW, split, text};
 
@@ -19,11 +19,7 @@ pub fn oidc(data: &[u8]) {
     {
         let _ = token.claimed_issuer();
         if let Ok(keys) = &keys {
-            let expected = Expected {
-                audiences: &["terrace"],
-                now: NOW,
-            };
-            let _ = token.verify(keys, &expected);
+            let _ = token.verify(keys, &["terrace"], NOW);
         }
     }
     if let Some(text) = text(data) {

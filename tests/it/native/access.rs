@@ -4,7 +4,7 @@ use terrace_base::secret::Secret;
 use terrace_base::time::UnixTime;
 use terrace_core::api::endpoint::{ENDPOINTS, RequiredAccess};
 use terrace_core::api::route::{FeedScope, OAuthRoute, PageRoute, Route};
-use terrace_core::auth::access::{ClientToken, ClientTokenKeys, TOKEN_PREFIX};
+use terrace_core::auth::access::{ClientToken, ClientTokenKeys, Resource, TOKEN_PREFIX};
 use terrace_core::http::method::Method;
 
 use super::openapi;
@@ -84,7 +84,7 @@ pub(super) fn rule(route: &Route, method: Method) -> Option<Rule> {
 }
 
 /// The paths of pages, of generated artifacts, and of requests that an endpoint answers in another way than most.
-const OTHERS: [&str; 57] = [
+const OTHERS: [&str; 54] = [
     "/",
     "/sign-in",
     "/sign-out",
@@ -137,9 +137,6 @@ const OTHERS: [&str; 57] = [
     "/modules/registry.example.com/acme/vpc/aws/1.0.0",
     "/modules/acme/vpc/aws/used-by",
     "/api/v1/modules/registry.example.com/acme/vpc/aws/1.0.0",
-    "/origins/registry.example.com/v1/modules/acme/vpc/aws/versions",
-    "/origins/registry.example.com/v1/modules/acme/vpc/aws/1.0.0/download",
-    "/origins/registry.example.com/v1/modules/acme/vpc/aws/download",
     "/admin/v1/modules/registry.example.com/acme/vpc/aws/1.0.0",
     "/admin/v1/modules/registry.example.com/acme/vpc/aws/1.0.0/status",
 ];
@@ -197,7 +194,7 @@ fn reader(callers: &[Caller]) -> &Caller {
 /// Returns the token of an OAuth client for one resource, with the scope `read`.
 fn client_token(resource: &str) -> String {
     let [id, name] = ["00112233aabbccdd", "ann@acme.example"];
-    let resource = resource.parse().unwrap();
+    let resource = Resource::new(resource, "");
     let scopes = "read".parse().unwrap();
     let token = ClientToken::new(
         id.parse().unwrap(),
@@ -280,42 +277,41 @@ pub(super) fn callers(registry: &Registry, memory: &Memory) -> Vec<Caller> {
 
 pub(super) struct Visibility {
     pub(super) vars: &'static [(&'static str, &'static str)],
-    /// Whether any package requires a token.
-    guards: bool,
     /// Whether the requested package requires a token.
     is_private: bool,
     /// Whether the other packages require a token.
     is_closed: bool,
 }
 
+impl Visibility {
+    /// Returns whether any package requires a token.
+    fn guards(&self) -> bool {
+        self.is_private || self.is_closed
+    }
+
+    const fn of(
+        vars: &'static [(&'static str, &'static str)],
+        [is_private, is_closed]: [bool; 2],
+    ) -> Self {
+        Self {
+            vars,
+            is_private,
+            is_closed,
+        }
+    }
+}
+
+const ALL: (&str, &str) = ("TERRACE_ACCESS", "private");
+const HERE: (&str, &str) = ("TERRACE_ACCESS_EXCEPT", "acme registry.example.com/acme");
+
 pub(super) const VISIBILITIES: [Visibility; 4] = [
-    Visibility {
-        vars: &[],
-        guards: false,
-        is_private: false,
-        is_closed: false,
-    },
-    Visibility {
-        vars: &[("TERRACE_ACCESS", "private")],
-        guards: true,
-        is_private: true,
-        is_closed: true,
-    },
-    Visibility {
-        vars: &[("TERRACE_ACCESS_EXCEPT", "acme registry.example.com/acme")],
-        guards: true,
-        is_private: true,
-        is_closed: false,
-    },
-    Visibility {
-        vars: &[
-            ("TERRACE_ACCESS", "private"),
-            ("TERRACE_ACCESS_EXCEPT", "acme registry.example.com"),
-        ],
-        guards: true,
-        is_private: false,
-        is_closed: true,
-    },
+    Visibility::of(&[], [false, false]),
+    Visibility::of(&[ALL], [true, true]),
+    Visibility::of(&[HERE], [true, false]),
+    Visibility::of(
+        &[ALL, ("TERRACE_ACCESS_EXCEPT", "acme registry.example.com")],
+        [false, true],
+    ),
 ];
 
 /// Returns the status that a caller gets, where `open` is the status of the root token in a public registry.
@@ -324,7 +320,7 @@ fn expected(rule: Rule, caller: &Caller, seen: &Visibility, open: u16) -> u16 {
     match rule {
         Rule::Everybody | Rule::Signed => open,
         Rule::Readers | Rule::ReadersOfLists => {
-            if !seen.guards {
+            if !seen.guards() {
                 open
             } else if !caller.is_known {
                 401
@@ -338,7 +334,7 @@ fn expected(rule: Rule, caller: &Caller, seen: &Visibility, open: u16) -> u16 {
                 404
             }
         }
-        Rule::ReadersOfAnything => match seen.guards {
+        Rule::ReadersOfAnything => match seen.guards() {
             true if !caller.is_known => 401,
             true if shows_nothing && seen.is_closed && seen.is_private => 401,
             _ => open,
@@ -413,7 +409,7 @@ fn every_route_admits_the_callers_that_its_rule_names() {
             let open = registry.send(&sent().bearing(TOKEN)).status;
             for seen in &VISIBILITIES {
                 // Where anything is private, it needs a provider, whoever asks.
-                if path == "/sign-in" && seen.guards {
+                if path == "/sign-in" && seen.guards() {
                     continue;
                 }
                 let registry = Registry::in_memory(&memory, &[seen.vars, &LOGIN].concat());

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use terrace_app::host::LogLevel;
 
 use crate::support::issuer::{
-    AUDIENCE, GITHUB, Issuers, NOW, OTHER_P256, P256, by, genuine, github, gitlab, rules, with,
+    AUDIENCE, GITHUB, Issuers, KEY, NOW, OTHER_KEY, by, genuine, github, gitlab, jwk, rules, with,
 };
 use crate::support::memory::Memory;
 use crate::support::registry::{Sent, TOKEN};
@@ -158,11 +158,6 @@ fn a_granted_token_is_revoked_by_its_id() {
     revoke(&registry, id).expect(200);
     memory.advance(60);
     assert_eq!(publish(&registry, &token, "acme"), 401);
-    // The job's own token is not revoked: to stop a job, change its rule or its CI.
-    assert_eq!(
-        publish(&registry, &given(&registry, &genuine(&github())), "acme"),
-        201
-    );
 }
 
 #[test]
@@ -216,10 +211,10 @@ fn keys_are_fetched_once_and_again_for_a_new_key() {
     given(&registry, &genuine(&github()));
     assert_eq!(fetches(&memory), [""; 0]);
     // A minute later there is a new key.
-    issuers.add_key(OTHER_P256.jwk("new"));
+    issuers.add_key(jwk(&OTHER_KEY, "new"));
     let new = by(
-        &OTHER_P256,
-        &json!({ "alg": "ES256", "kid": "new" }),
+        &OTHER_KEY,
+        &json!({ "alg": "EdDSA", "kid": "new" }),
         &github(),
     );
     memory.advance(60);
@@ -234,7 +229,7 @@ fn an_unknown_key_causes_one_request_to_the_issuer_a_minute() {
     let (memory, registry, _) = trusting();
     let unknown = |id: &str| {
         let claims = with(github(), "exp", NOW + 3_000);
-        let token = by(&P256, &json!({ "alg": "ES256", "kid": id }), &claims);
+        let token = by(&KEY, &json!({ "alg": "EdDSA", "kid": id }), &claims);
         registry.send(&exchange(&token)).expect(400);
         fetches(&memory).len()
     };
@@ -254,7 +249,7 @@ fn keys_that_an_issuer_has_removed_are_accepted_for_at_most_an_hour() {
     let (memory, registry, issuers) = trusting();
     let job = genuine(&with(github(), "exp", NOW + 10_000));
     given(&registry, &job);
-    let keys = json!({ "keys": [P256.jwk("p256")] });
+    let keys = json!({ "keys": [jwk(&OTHER_KEY, "k2")] });
     issuers.answer_instead(Response {
         status: 200,
         headers: Vec::new(),
@@ -263,7 +258,7 @@ fn keys_that_an_issuer_has_removed_are_accepted_for_at_most_an_hour() {
     memory.advance(3_600);
     registry.send(&exchange(&job)).expect(400);
     let log = memory.log();
-    assert!(log.last().unwrap().contains("no key for RS256"), "{log:?}");
+    assert!(log.last().unwrap().contains("no key for EdDSA"), "{log:?}");
 }
 
 #[test]
@@ -292,25 +287,16 @@ fn an_issuer_that_does_not_answer_is_503_with_retry_after() {
 
 #[test]
 fn a_response_that_is_not_a_key_set_is_neither_followed_nor_trusted() {
-    for (status, headers, body, told) in [
-        (
-            302,
-            vec![("location", "https://evil.example/keys")],
-            "",
-            "302",
-        ),
-        (404, vec![], "{\"keys\":[]}", "404"),
-        (200, vec![], "<html>", "not valid JSON"),
-        (200, vec![], "{\"keys\":{}}", "keys"),
-        (200, vec![], &"x".repeat(200_000), "bytes"),
+    for (status, body, told) in [
+        (302, "", "302"),
+        (200, "<html>", "not valid JSON"),
+        (200, &"x".repeat(200_000), "bytes"),
     ] {
         let (memory, registry, issuers) = trusting();
+        let elsewhere = "https://evil.example/keys".to_owned();
         issuers.answer_instead(Response {
             status,
-            headers: headers
-                .iter()
-                .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
-                .collect(),
+            headers: vec![("location".to_owned(), elsewhere)],
             body: body.as_bytes().to_vec(),
         });
         registry.send(&exchange(&genuine(&github()))).expect(503);

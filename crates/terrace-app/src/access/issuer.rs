@@ -47,16 +47,7 @@ pub(crate) fn unanswered(
     }
 }
 
-/// The location of an issuer's keys.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum KeysAt<'k> {
-    /// The URL in its discovery document.
-    Discovery,
-    /// A fixed URL.
-    Url(&'k HttpsUrl),
-}
-
-/// Verifies a token with the issuer's keys. A token that matches none of them may be signed with a new key: then they
+/// Verifies a token with the issuer's keys, which are at `keys_at`, or else where its discovery document says. A token that matches none of them may be signed with a new key: then they
 /// are fetched again, unless that was done recently.
 ///
 /// # Errors
@@ -64,12 +55,12 @@ pub(crate) enum KeysAt<'k> {
 pub(crate) async fn verified<P: Host, T>(
     ctx: &Context<'_, P>,
     issuer: &IssuerUrl,
-    keys_at: KeysAt<'_>,
+    keys_at: Option<&HttpsUrl>,
     verify: impl Fn(&IssuerKeys) -> Result<T, TokenError>,
 ) -> Result<Result<T, TokenError>, IssuerError> {
     let (keys, read) = issuer_keys(ctx, issuer, keys_at, None).await?;
     match verify(&keys) {
-        Err(refusal) if refusal.is_cured_by_newer_keys() => {
+        Err(TokenError::Key(_)) => {
             let (keys, _) = issuer_keys(ctx, issuer, keys_at, Some(read)).await?;
             Ok(verify(&keys))
         }
@@ -86,7 +77,7 @@ pub(crate) async fn check<P: Host>(
     ctx: &Context<'_, P>,
     issuer: &IssuerUrl,
 ) -> Result<(), IssuerError> {
-    issuer_keys(ctx, issuer, KeysAt::Discovery, None).await?;
+    issuer_keys(ctx, issuer, None, None).await?;
     let provider = ctx.config.login.as_ref().map(|login| &login.provider);
     if matches!(provider, Some(Provider::OpenId(own, _)) if own == issuer)
         && let Some(endpoint) = cached_discovery(ctx, issuer).await?.token_endpoint
@@ -104,13 +95,13 @@ pub(crate) async fn check<P: Host>(
 async fn issuer_keys<P: Host>(
     ctx: &Context<'_, P>,
     issuer: &IssuerUrl,
-    keys_at: KeysAt<'_>,
+    keys_at: Option<&HttpsUrl>,
     newer_than: Option<UnixTime>,
 ) -> Result<(IssuerKeys, UnixTime), IssuerError> {
     let known = || known_keys(ctx, issuer, newer_than);
     let read = async || match keys_at {
-        KeysAt::Url(url) => read_keys(ctx, issuer, url).await,
-        KeysAt::Discovery => {
+        Some(url) => read_keys(ctx, issuer, url).await,
+        None => {
             let discovery = discovery(ctx, issuer).await?;
             read_keys(ctx, issuer, &discovery.jwks_uri).await
         }
@@ -220,12 +211,7 @@ async fn read_from<P: Host>(
     url: &HttpsUrl,
     limit: usize,
 ) -> Result<Vec<u8>, IssuerError> {
-    let inquiry = IdentityProviderRequest {
-        url: url.to_string(),
-        form: None,
-        authorization: None,
-        max_bytes: limit as u64,
-    };
+    let inquiry = IdentityProviderRequest::get(url.to_string(), None, limit);
     let guard = ctx.config.issuer_guard(issuer);
     let upstream = ctx.host.upstream();
     let answer = upstream.inquire(&inquiry, &guard, SECONDS).await;

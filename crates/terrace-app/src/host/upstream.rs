@@ -68,6 +68,18 @@ pub struct IdentityProviderRequest {
     pub max_bytes: u64,
 }
 
+impl IdentityProviderRequest {
+    /// Creates a GET request.
+    pub(crate) fn get(url: String, authorization: Option<String>, max_bytes: usize) -> Self {
+        Self {
+            url,
+            form: None,
+            authorization,
+            max_bytes: max_bytes as u64,
+        }
+    }
+}
+
 /// One delivery to the receiver of a webhook. Redirects are not followed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WebhookRequest {

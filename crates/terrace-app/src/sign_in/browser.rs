@@ -27,7 +27,7 @@ pub(crate) async fn sign_in<P: Host, R: Request>(
     }
     let purpose = SignInPurpose::Page(to);
     let sent = send_to_provider(ctx, login, &request, purpose.clone()).await;
-    Ok(or_page(sent, &request, &purpose).into())
+    Ok(or_page(sent, &request, Some(&purpose)).into())
 }
 
 /// Ends the session of a browser. Pages of other websites cannot: the browser states where a request comes from.
@@ -99,9 +99,15 @@ impl PageVisit {
         let HandledRoute::Page(page) = route else {
             return None;
         };
-        Some(Self {
-            to: asked(ctx, page, request),
-        })
+        let may_sign_in = ctx.config.reads_sessions()
+            && page.is_for_people()
+            && request.header("authorization").is_none();
+        let target = match request.query() {
+            "" => request.path().to_owned(),
+            query => format!("{}?{query}", request.path()),
+        };
+        let to = may_sign_in.then(|| target.parse().unwrap_or_default());
+        Some(Self { to })
     }
 
     /// Returns whether the browser may sign in and return to the page.
@@ -115,19 +121,4 @@ impl PageVisit {
         let to = self.to.filter(|_| ctx.config.login.is_some())?;
         Some(Reply::redirect(sign_in_url(&to)))
     }
-}
-
-fn asked<P: Host, R: Request>(
-    ctx: &Context<'_, P>,
-    page: &PageRoute,
-    request: &R,
-) -> Option<ReturnPath> {
-    let may_sign_in = ctx.config.reads_sessions()
-        && page.is_for_people()
-        && request.header("authorization").is_none();
-    let target = match request.query() {
-        "" => request.path().to_owned(),
-        query => format!("{}?{query}", request.path()),
-    };
-    may_sign_in.then(|| target.parse().unwrap_or_default())
 }

@@ -1,5 +1,6 @@
 //! `/oauth/callback`: the URL to which the provider redirects the browser.
 
+use serde_json::{Map, Value};
 use terrace_core::auth::login::{
     Login, PROVIDER_CODE_BYTES, Provider, SignInError, SignInPurpose, SignInState, Verifier,
 };
@@ -10,7 +11,7 @@ use crate::context::Context;
 use crate::host::{Clock as _, Host, Request};
 use crate::outcome::Handled;
 use crate::sign_in::log::printable;
-use crate::sign_in::person::{People, Return};
+use crate::sign_in::openid::Return;
 use crate::sign_in::shared::{callback_of, check_browser, conclude, configured, or_page};
 use crate::sign_in::{github, log, openid};
 
@@ -21,8 +22,7 @@ pub(crate) async fn callback<P: Host, R: Request>(
 ) -> Handled<P::Stream> {
     let login = configured(ctx)?;
     let answered = end_sign_in(ctx, login, &request).await;
-    let reply = answered.unwrap_or_else(|stop| stop.page(request.origin(), None));
-    Ok(reply.into())
+    Ok(or_page(answered, &request, None).into())
 }
 
 /// Identifies the person who returns from the provider, and gives the sign-in its conclusion.
@@ -40,7 +40,7 @@ async fn end_sign_in<P: Host, R: Request>(
     let sender = match check_browser(ctx, request, &state.browser) {
         Ok(sender) => sender,
         Err(stop) if matches!(purpose, SignInPurpose::Page(_)) => {
-            return Ok(or_page(Err(stop), request, &purpose));
+            return Ok(or_page(Err(stop), request, Some(&purpose)));
         }
         // Nothing is said about a terminal or client to a browser that did not begin the sign-in for it.
         Err(stop) => return Err(stop),
@@ -53,7 +53,7 @@ async fn end_sign_in<P: Host, R: Request>(
     // The attempt is counted before its outcome is known. Otherwise many concurrent ones would all reach the
     // provider.
     if !address.is_empty() && sign_ins.borrow_mut().count(address, now) > limit {
-        return Ok(or_page(Err(SignInError::TooOften), request, &purpose));
+        return Ok(or_page(Err(SignInError::TooOften), request, Some(&purpose)));
     }
     let known = person_back(ctx, login, request, derived).await;
     if !matches!(known, Err(SignInError::Distrusted)) {
@@ -63,7 +63,7 @@ async fn end_sign_in<P: Host, R: Request>(
         Ok(claims) => conclude(ctx, login, request, state, &claims).await,
         Err(stop) => Err(stop),
     };
-    Ok(or_page(concluded, request, &purpose))
+    Ok(or_page(concluded, request, Some(&purpose)))
 }
 
 /// Identifies the person who returned from the provider.
@@ -72,7 +72,7 @@ async fn person_back<P: Host, R: Request>(
     login: &Login,
     request: &R,
     (nonce, verifier): (String, Option<Verifier>),
-) -> Result<People, SignInError> {
+) -> Result<Map<String, Value>, SignInError> {
     let form = Form(request.query());
     if let Ok(Some(error)) = form.value("error") {
         let words = form.value("error_description").ok().flatten();

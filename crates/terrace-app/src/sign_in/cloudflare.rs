@@ -1,17 +1,15 @@
 //! Sign-in with Cloudflare Access, which runs in front of the registry
 //! (<https://developers.cloudflare.com/cloudflare-one/access-controls/applications/http-apps/authorization-cookie/validating-json/>).
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 use terrace_base::url::HttpsUrl;
 use terrace_core::auth::login::SignInError;
-use terrace_jose::{Expected, IssuerKeys, IssuerUrl, UnverifiedToken};
+use terrace_jose::{IssuerKeys, IssuerUrl, UnverifiedToken};
 
 use crate::access::issuer;
-use crate::access::issuer::KeysAt;
 use crate::context::Context;
 use crate::host::{Clock as _, Host, Request};
 use crate::sign_in::log;
-use crate::sign_in::person::People;
 
 /// The header that contains the identity of the person.
 const ASSERTION: &str = "cf-access-jwt-assertion";
@@ -25,7 +23,7 @@ pub(crate) async fn person<P: Host, R: Request>(
     team: &IssuerUrl,
     audience: &str,
     request: &R,
-) -> Result<People, SignInError> {
+) -> Result<Map<String, Value>, SignInError> {
     let refused = |why: String| {
         log::write(ctx, &format!("{ASSERTION}: {why}"));
         SignInError::Unprotected
@@ -41,12 +39,9 @@ pub(crate) async fn person<P: Host, R: Request>(
     let base = team.as_str().trim_end_matches('/');
     let url: Result<HttpsUrl, _> = format!("{base}{KEYS_PATH}").parse();
     let url = &url.map_err(|error| log::distrusted(ctx, error))?;
-    let expected = Expected {
-        audiences: &[audience],
-        now: ctx.host.clock().now(),
-    };
-    let verify = |keys: &IssuerKeys| token.verify(keys, &expected);
-    let verified = issuer::verified(ctx, team, KeysAt::Url(url), verify).await;
+    let now = ctx.host.clock().now();
+    let verify = |keys: &IssuerKeys| token.verify(keys, &[audience], now);
+    let verified = issuer::verified(ctx, team, Some(url), verify).await;
     let verified = verified.map_err(|failure| log::failed(ctx, failure))?;
     let claims = verified.map_err(|it| refused(it.to_string()))?;
     let mut claims = claims.members().clone();

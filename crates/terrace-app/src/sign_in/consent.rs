@@ -10,9 +10,8 @@ use terrace_core::http::reply::Reply;
 use crate::context::Context;
 use crate::host::{Clock as _, Host, Request};
 use crate::outcome::Handled;
-use crate::sign_in::clients::NO_DOCUMENT;
-use crate::sign_in::log;
 use crate::sign_in::shared::{check_browser, configured, form_body, is_from_own_page, or_page};
+use crate::sign_in::{clients, log};
 
 /// Handles the consent form.
 pub(crate) async fn consent<P: Host, R: Request>(
@@ -21,8 +20,7 @@ pub(crate) async fn consent<P: Host, R: Request>(
 ) -> Handled<P::Stream> {
     let login = configured(ctx)?;
     let answered = take_consent(ctx, login, &mut request).await;
-    let reply = answered.unwrap_or_else(|stop| stop.page(request.origin(), None));
-    Ok(reply.into())
+    Ok(or_page(answered, &request, None).into())
 }
 
 /// Redirects the browser to the person's program with the result, or shows an error page.
@@ -54,7 +52,9 @@ async fn take_consent<P: Host, R: Request>(
     let opened = login.seal_keys.open::<Consent>(&sealed, now);
     let (consent, _) = opened.map_err(|fault| log::unsealed(ctx, "consent", fault))?;
     check_browser(ctx, request, &consent.browser)?;
-    check_client(ctx, login, &consent.authorization.client)?;
+    if let Client::Application { id, .. } = &consent.authorization.client {
+        clients::host(ctx, login, id)?;
+    }
     let origin = request.origin().to_owned();
     let allow = |consent: Consent| {
         let authorization = consent.authorization.clone();
@@ -69,28 +69,10 @@ async fn take_consent<P: Host, R: Request>(
             // Terminals do not read an error that they are redirected to.
             Client::Terminal => {
                 let purpose = SignInPurpose::Token(Box::new(consent.authorization));
-                or_page(Err(SignInError::RefusedHere), request, &purpose)
+                or_page(Err(SignInError::RefusedHere), request, Some(&purpose))
             }
             Client::Application { .. } => Reply::redirect(consent.authorization.refusal(&origin)),
         }),
         _ => Err(wrong("answer", "must be allow, read or refuse")),
-    }
-}
-
-/// Checks that the operator still names the host of an application: the setting may have changed since the sign-in began.
-fn check_client<P: Host>(
-    ctx: &Context<'_, P>,
-    login: &Login,
-    client: &Client,
-) -> Result<(), SignInError> {
-    match client {
-        Client::Application { id, .. } if login.host_of(id).is_none() => {
-            log::write(
-                ctx,
-                &format!("the client {id}: its host is no longer named"),
-            );
-            Err(SignInError::Document(NO_DOCUMENT.to_owned()))
-        }
-        Client::Application { .. } | Client::Terminal => Ok(()),
     }
 }

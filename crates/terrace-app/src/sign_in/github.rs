@@ -1,15 +1,13 @@
 //! Sign-in with GitHub.
 
-use terrace_core::auth::login::{
-    GitHub, GitHubList, GitHubMembers, OAuthClient, SignInError, Verifier, Visit,
-};
+use serde_json::{Map, Value};
+use terrace_core::auth::login::{GitHub, GitHubList, GitHubMembers, OAuthClient, SignInError};
 use terrace_core::http::guard::Guard;
 
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::host::{Host, IdentityProviderRequest, Upstream as _};
-use crate::sign_in::openid::SECONDS;
-use crate::sign_in::person::{People, Return};
+use crate::sign_in::openid::{Return, SECONDS};
 use crate::sign_in::{log, openid};
 
 /// Maximum number of pages of organisations, or of teams, that are read for one person.
@@ -18,29 +16,12 @@ const GITHUB_PAGES: usize = 5;
 /// Maximum size of such a page, in bytes. A team with its organisation has 3 KB.
 const GITHUB_PAGE_BYTES: usize = 1024 * 1024;
 
-/// Returns the URL to redirect the browser to.
-pub(crate) fn visit(
-    client: &OAuthClient,
-    callback: &str,
-    state: &str,
-    verifier: Option<Verifier>,
-) -> String {
-    let challenge = verifier.map(|verifier| verifier.challenge());
-    client.visit(&Visit {
-        endpoint: GitHub::AUTHORIZE,
-        callback,
-        state,
-        nonce: None,
-        challenge: challenge.as_ref(),
-    })
-}
-
 /// Identifies the person who returned, with their organisations and teams.
 pub(crate) async fn person<P: Host>(
     ctx: &Context<'_, P>,
     client: &OAuthClient,
     back: &Return<'_>,
-) -> Result<People, SignInError> {
+) -> Result<Map<String, Value>, SignInError> {
     let methods = [GitHub::AUTH_METHOD.to_owned()];
     let verifier = back.verifier.as_ref();
     let redemptions = client.redemptions(back.code, back.callback, verifier, &methods);
@@ -72,12 +53,8 @@ async fn ask<P: Host>(
     token: &str,
     url: String,
 ) -> Result<Vec<u8>, SignInError> {
-    let inquiry = IdentityProviderRequest {
-        url,
-        form: None,
-        authorization: Some(format!("Bearer {token}")),
-        max_bytes: GITHUB_PAGE_BYTES as u64,
-    };
+    let authorization = Some(format!("Bearer {token}"));
+    let inquiry = IdentityProviderRequest::get(url, authorization, GITHUB_PAGE_BYTES);
     let upstream = ctx.host.upstream();
     let answer = upstream.inquire(&inquiry, &Guard::public(), SECONDS).await;
     let url = &inquiry.url;

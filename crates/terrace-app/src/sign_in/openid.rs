@@ -1,18 +1,18 @@
 //! Sign-in with an OpenID Connect provider.
 
+use serde_json::{Map, Value};
 use terrace_base::url::HttpsUrl;
-use terrace_core::auth::login::{OAuthClient, ProviderAnswer, SignInError, Verifier, Visit};
+use terrace_core::auth::login::{OAuthClient, ProviderAnswer, SignInError, Verifier};
 use terrace_core::http::guard::Guard;
-use terrace_jose::{IssuerKeys, IssuerUrl, SignIn, UnverifiedToken};
+use terrace_jose::{IssuerKeys, IssuerUrl, UnverifiedToken};
 
 use crate::access::issuer;
-use crate::access::issuer::{KeysAt, unanswered};
+use crate::access::issuer::unanswered;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::host::{Clock as _, Host, IdentityProviderRequest, Upstream as _};
 use crate::sign_in::log;
 use crate::sign_in::log::{printable, printable_up_to};
-use crate::sign_in::person::{People, Return};
 
 /// Maximum size of a provider's response to a code: an ID token, an access token and a refresh token.
 const PROVIDER_ANSWER_BYTES: usize = 64 * 1024;
@@ -22,6 +22,18 @@ const DESCRIPTION_CHARS: usize = 500;
 
 /// How long a provider's response may take, in seconds.
 pub(crate) const SECONDS: u32 = 8;
+
+/// The parameters of a person's return from their provider.
+pub(crate) struct Return<'r> {
+    /// The code that the provider issued.
+    pub(crate) code: &'r str,
+    /// The callback URL, as it was sent to the provider before.
+    pub(crate) callback: &'r str,
+    /// The nonce that the provider's token must contain.
+    pub(crate) nonce: String,
+    /// The PKCE verifier, if the provider supports it.
+    pub(crate) verifier: Option<Verifier>,
+}
 
 /// Returns the URL to redirect the browser to.
 pub(crate) async fn visit<P: Host>(
@@ -41,15 +53,9 @@ pub(crate) async fn visit<P: Host>(
             format!("the discovery document of {issuer} has no authorization_endpoint"),
         )
     };
-    let challenge = verifier.filter(|_| client.uses_pkce(&discovery));
-    let challenge = challenge.map(|verifier| verifier.challenge());
-    Ok(client.visit(&Visit {
-        endpoint: endpoint.ok_or_else(none)?.as_str(),
-        callback,
-        state: &state,
-        nonce: Some(&nonce),
-        challenge: challenge.as_ref(),
-    }))
+    let endpoint = endpoint.ok_or_else(none)?.as_str();
+    let verifier = verifier.filter(|_| client.uses_pkce(&discovery));
+    Ok(client.sign_in_url(endpoint, callback, &state, Some(&nonce), verifier.as_ref()))
 }
 
 /// Identifies the person who returned.
@@ -58,7 +64,7 @@ pub(crate) async fn person<P: Host>(
     issuer: &IssuerUrl,
     client: &OAuthClient,
     back: &Return<'_>,
-) -> Result<People, SignInError> {
+) -> Result<Map<String, Value>, SignInError> {
     let discovery = issuer::cached_discovery(ctx, issuer).await;
     let discovery = discovery.map_err(|error| log::failed(ctx, error))?;
     let none = || {
@@ -85,13 +91,9 @@ pub(crate) async fn person<P: Host>(
     let text = answer.id_token.ok_or_else(no_token)?;
     let token = UnverifiedToken::parse(&text);
     let token = token.map_err(|refusal| log::distrusted(ctx, format!("id_token: {refusal}")))?;
-    let sign_in = SignIn {
-        client_id: &client.id,
-        nonce: &back.nonce,
-        now: ctx.host.clock().now(),
-    };
-    let verify = |keys: &IssuerKeys| sign_in.verify(&token, keys);
-    let verified = issuer::verified(ctx, issuer, KeysAt::Discovery, verify).await;
+    let now = ctx.host.clock().now();
+    let verify = |keys: &IssuerKeys| token.verify_sign_in(keys, &client.id, &back.nonce, now);
+    let verified = issuer::verified(ctx, issuer, None, verify).await;
     let verified = verified.map_err(|error| log::failed(ctx, error))?;
     let claims = verified.map_err(|it| log::distrusted(ctx, format!("id_token: {it}")))?;
     Ok(claims.members().clone())

@@ -1,7 +1,8 @@
 //! Parts shared by the steps of signing in.
 
+use serde_json::{Map, Value};
 use terrace_base::url::authority;
-use terrace_core::auth::access::{Scopes, Session, TokenName};
+use terrace_core::auth::access::{Scopes, Session};
 use terrace_core::auth::login::{
     BrowserSession, CALLBACK_PATH, Client, Consent, LOGIN_FORM_BYTES, Login, PendingToken, Person,
     RedemptionError, ReturnPath, SIGN_IN_SECONDS, SessionBinding, SignInError, SignInPurpose,
@@ -15,7 +16,6 @@ use crate::access::rules;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::host::{Clock as _, Host, Request};
-use crate::sign_in::person::People;
 use crate::sign_in::{clients, log};
 
 /// Returns the sign-in configuration of this registry.
@@ -41,13 +41,13 @@ pub(crate) fn oauth_error_reply<P: Host>(
     }
 }
 
-/// Returns the reply, or the error page of a sign-in for this purpose.
+/// Returns the reply, or the error page of a sign-in for this purpose, if it is known.
 pub(crate) fn or_page<S, R: Request>(
     answered: Result<Reply<S>, SignInError>,
     request: &R,
-    purpose: &SignInPurpose,
+    purpose: Option<&SignInPurpose>,
 ) -> Reply<S> {
-    answered.unwrap_or_else(|stop| stop.page(request.origin(), Some(purpose)))
+    answered.unwrap_or_else(|stop| stop.page(request.origin(), purpose))
 }
 
 /// Continues the sign-in of a person whom the provider has identified: asks for consent to give their terminal or client a
@@ -57,28 +57,19 @@ pub(crate) async fn conclude<P: Host, R: Request>(
     login: &Login,
     request: &R,
     state: SignInState,
-    claims: &People,
+    claims: &Map<String, Value>,
 ) -> Result<Reply<P::Stream>, SignInError> {
     let person = Person::of(claims);
-    let stored = rules::current(ctx).await.map_err(|failure| {
-        ctx.report(failure);
-        SignInError::Unreachable
+    let who = format!("{} (account {})", person.name, person.account);
+    let stored = rules::current(ctx).await;
+    let stored = stored.map_err(|failure| log::unreachable(ctx, failure))?;
+    let granted = login.rules.and(&stored.login).scopes(claims);
+    let granted = granted.map_err(|refusal| {
+        log::write(ctx, &format!("no access for {who}: {refusal}"));
+        SignInError::NothingGranted(person.name.to_string())
     })?;
-    let granted = login
-        .rules
-        .and(&stored.login)
-        .scopes(claims)
-        .map_err(|refusal| {
-            let Person { name, account } = &person;
-            log::write(
-                ctx,
-                &format!("no access for {name} (account {account}): {refusal}"),
-            );
-            SignInError::NothingGranted(Box::new(person.clone()))
-        })?;
     if let Some(note) = granted.note() {
-        let Person { name, account } = &person;
-        log::write(ctx, &format!("{name} (account {account}): {note}"));
+        log::write(ctx, &format!("{who}: {note}"));
     }
     let scopes = granted.scopes;
     let SignInState { purpose, browser } = state;
@@ -98,24 +89,20 @@ pub(crate) async fn conclude<P: Host, R: Request>(
                 browser,
                 token,
             };
-            Ok(ask_consent(ctx, login, request, &consent, name.as_ref()))
+            let now = ctx.host.clock().now();
+            let sealed = login.seal_keys.seal(&consent, now.plus(SIGN_IN_SECONDS));
+            let expires = now.plus(u32::try_from(login.lifetime).unwrap_or(u32::MAX));
+            let host = authority(request.origin());
+            Ok(consent_page(
+                &consent,
+                name.as_ref(),
+                &sealed,
+                host,
+                expires,
+            ))
         }
         SignInPurpose::Page(to) => begin_session(ctx, login, person, &scopes, &to),
     }
-}
-
-fn ask_consent<P: Host, R: Request>(
-    ctx: &Context<'_, P>,
-    login: &Login,
-    request: &R,
-    consent: &Consent,
-    name: Option<&TokenName>,
-) -> Reply<P::Stream> {
-    let now = ctx.host.clock().now();
-    let sealed = login.seal_keys.seal(consent, now.plus(SIGN_IN_SECONDS));
-    let expires = now.plus(u32::try_from(login.lifetime).unwrap_or(u32::MAX));
-    let host = authority(request.origin());
-    consent_page(consent, name, &sealed, host, expires)
 }
 
 /// Lets the browser read what its person may read, and shows the page asked for. No consent is asked for, because nothing

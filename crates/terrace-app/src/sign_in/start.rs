@@ -2,8 +2,8 @@
 
 use terrace_core::api::route::McpScope;
 use terrace_core::auth::login::{
-    Authorization, BrowserSession, Login, Provider, SIGN_IN_SECONDS, SignInError, SignInPurpose,
-    SignInState,
+    Authorization, BrowserSession, GitHub, Login, Provider, SIGN_IN_SECONDS, SignInError,
+    SignInPurpose, SignInState,
 };
 use terrace_core::http::reply::Reply;
 
@@ -11,7 +11,7 @@ use crate::context::Context;
 use crate::host::{Clock as _, Host, Request};
 use crate::outcome::Handled;
 use crate::sign_in::shared::{callback_of, conclude, configured, or_page};
-use crate::sign_in::{cloudflare, github, openid};
+use crate::sign_in::{cloudflare, openid};
 
 /// Answers a browser that a terminal or an OAuth client opened.
 pub(crate) async fn start<P: Host, R: Request>(
@@ -19,23 +19,18 @@ pub(crate) async fn start<P: Host, R: Request>(
     request: R,
 ) -> Handled<P::Stream> {
     let login = configured(ctx)?;
-    let answered = begin_sign_in(ctx, login, &request).await;
-    let reply = answered.unwrap_or_else(|stop| stop.page(request.origin(), None));
-    Ok(reply.into())
-}
-
-/// Begins the sign-in for the terminal or client that the query describes.
-async fn begin_sign_in<P: Host, R: Request>(
-    ctx: &Context<'_, P>,
-    login: &Login,
-    request: &R,
-) -> Result<Reply<P::Stream>, SignInError> {
     let resources = McpScope::ALL.map(|scope| scope.resource(request.origin()));
     let authorization = Authorization::parse(request.query(), &login.client_hosts, &resources);
-    let authorization = authorization.map_err(SignInError::Parameter)?;
+    let authorization = match authorization {
+        Ok(authorization) => authorization,
+        Err(error) => {
+            let stop = Err(SignInError::Parameter(error));
+            return Ok(or_page(stop, &request, None).into());
+        }
+    };
     let purpose = SignInPurpose::Token(Box::new(authorization));
-    let begun = send_to_provider(ctx, login, request, purpose.clone());
-    Ok(or_page(begun.await, request, &purpose))
+    let begun = send_to_provider(ctx, login, &request, purpose.clone());
+    Ok(or_page(begun.await, &request, Some(&purpose)).into())
 }
 
 /// Redirects a browser to the provider. The state needed when it returns travels along, and is bound to the
@@ -63,7 +58,8 @@ pub(crate) async fn send_to_provider<P: Host, R: Request>(
         }
         Provider::GitHub(client) => {
             let verifier = browser.verifier(login.seal_keys.newest());
-            let url = github::visit(client, &callback, &sealed(), verifier);
+            let endpoint = GitHub::AUTHORIZE;
+            let url = client.sign_in_url(endpoint, &callback, &sealed(), None, verifier.as_ref());
             Reply::redirect(url)
         }
         Provider::CloudflareAccess { team, audience } => {

@@ -2,7 +2,7 @@
 
 use terrace_core::auth::access::{Resource, SIGN_IN};
 use terrace_core::auth::login::{
-    Code, LOGIN_FORM_BYTES, Login, LoginToken, PendingToken, RedemptionError, TokenRequest,
+    Code, LOGIN_FORM_BYTES, Login, PendingToken, RedemptionError, TokenRequest, token_reply,
 };
 use terrace_core::http::problem::Problem;
 use terrace_core::http::reply::Reply;
@@ -26,18 +26,18 @@ pub(crate) async fn token<P: Host, R: Request>(
     };
     let (redeemed, entry) = redeem(ctx, login, body.as_bytes()).await;
     let reply = match redeemed {
-        Ok(token) => token.reply(),
+        Ok(reply) => reply,
         Err(fault) => refuse(ctx, fault).await,
     };
     Ok(Outcome::new(reply, entry))
 }
 
-/// Returns the token for a code, with the audit entry of the attempt.
+/// Returns the response with the token for a code, and the audit entry of the attempt.
 async fn redeem<P: Host>(
     ctx: &Context<'_, P>,
     login: &Login,
     body: &[u8],
-) -> (Result<LoginToken, RedemptionError>, AuditDetails) {
+) -> (Result<Reply<P::Stream>, RedemptionError>, AuditDetails) {
     let (token, resource) = match allowed(ctx, login, body) {
         Ok(allowed) => allowed,
         Err(fault) => return (Err(fault), AuditDetails::None),
@@ -62,11 +62,8 @@ async fn redeem<P: Host>(
         Err(failure) => {
             let may_be_made = failure.may_have_changed_state();
             ctx.report(failure);
-            let entry = if may_be_made {
-                entry
-            } else {
-                AuditDetails::None
-            };
+            let entry = may_be_made.then_some(entry);
+            let entry = entry.unwrap_or(AuditDetails::None);
             return (Err(RedemptionError::Unavailable), entry);
         }
     };
@@ -77,8 +74,7 @@ async fn redeem<P: Host>(
     };
     log::write(ctx, &made);
     let scopes = is_of_application.then_some(&scopes);
-    let token = LoginToken::new(text, login.lifetime, scopes);
-    (Ok(token), entry)
+    (Ok(token_reply(&text, login.lifetime, scopes)), entry)
 }
 
 /// Returns the token that a person allowed for the bearer of a code, and the only resource that it is for, if it is that of

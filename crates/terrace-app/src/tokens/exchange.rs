@@ -3,11 +3,10 @@
 use terrace_core::auth::exchange::{
     EXCHANGE_BYTES, ExchangeError, ExchangeRequest, answer, token_for,
 };
-use terrace_core::auth::oidc::{Grant, GrantError, TrustedPublishers};
+use terrace_core::auth::oidc::{GrantedScopes, TrustedPublishers};
 use terrace_core::http::reply::Reply;
-use terrace_jose::{IssuerKeys, Quoted, UnverifiedToken};
+use terrace_jose::{Claims, IssuerKeys, Quoted, UnverifiedToken};
 
-use crate::access::issuer::KeysAt;
 use crate::access::{auth, issuer, rules};
 use crate::context::Context;
 use crate::failure::Failure;
@@ -41,7 +40,7 @@ async fn exchanged<P: Host, R: Request>(
     let line = format!("access: {method} {path:?} from {address:?}: a job of {issuer}");
     let granted = match unverified {
         Ok(token) => granted(ctx, &publishers, &token, request.origin()).await,
-        Err(refusal) => Ok(Err(refusal.into())),
+        Err(refusal) => Ok(Err(refusal.to_string())),
     };
     let granted = granted.map_err(|failure| {
         match failure {
@@ -50,8 +49,8 @@ async fn exchanged<P: Host, R: Request>(
         }
         ExchangeError::Unavailable
     })?;
-    let Grant { claims, granted } = match granted {
-        Ok(grant) => grant,
+    let (claims, granted) = match granted {
+        Ok(granted) => granted,
         Err(refusal) => return Err(deny(ctx, &refusal, &line).await),
     };
     let job = Quoted::text(claims.subject());
@@ -68,7 +67,7 @@ async fn exchanged<P: Host, R: Request>(
     let token = token_for(&claims, scopes, ctx.host.random(), now);
     let token = match token {
         Ok(token) => token,
-        Err(refusal) => return Err(deny(ctx, &refusal.into(), &line).await),
+        Err(refusal) => return Err(deny(ctx, &refusal.to_string(), &line).await),
     };
     let (id, scopes) = (token.id, &token.scopes);
     let line = format!("access: token {id} issued to {job} of {issuer} for {scopes}");
@@ -110,23 +109,28 @@ async fn granted<P: Host>(
     publishers: &TrustedPublishers,
     token: &UnverifiedToken<'_>,
     origin: &str,
-) -> Result<Result<Grant, GrantError>, Failure> {
+) -> Result<Result<(Claims, GrantedScopes), String>, Failure> {
     let issuer = match publishers.issuer_of(token) {
         Ok(issuer) => issuer,
-        Err(refusal) => return Ok(Err(refusal.into())),
+        Err(refusal) => return Ok(Err(refusal.to_string())),
     };
     let verify = |keys: &IssuerKeys| {
         let now = ctx.host.clock().now();
         publishers.verify(token, keys, origin, now)
     };
-    let verified = issuer::verified(ctx, issuer, KeysAt::Discovery, verify).await;
-    let verified = verified?.map_err(GrantError::from);
-    Ok(verified.and_then(|claims| publishers.grant(claims, origin)))
+    let verified = issuer::verified(ctx, issuer, None, verify).await?;
+    Ok(match verified {
+        Ok(claims) => {
+            let granted = publishers.grant(&claims, origin);
+            granted.map(|granted| (claims, granted))
+        }
+        Err(refusal) => Err(refusal.to_string()),
+    })
 }
 
 /// Logs the reason for denying a job's request. The job does not receive it: a client that probes the rules
 /// must not learn how close it is.
-async fn deny<P: Host>(ctx: &Context<'_, P>, refusal: &GrantError, line: &str) -> ExchangeError {
+async fn deny<P: Host>(ctx: &Context<'_, P>, refusal: &str, line: &str) -> ExchangeError {
     if auth::is_one_guess_too_many(ctx).await {
         return ExchangeError::TooMany;
     }

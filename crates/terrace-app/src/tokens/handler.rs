@@ -22,7 +22,6 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::host::{Clock as _, Facts as _, Host, StoreError};
 use crate::outcome::{AuditDetails, Call, Handled, Outcome};
-use crate::tokens::Succession;
 use crate::{documents, json, listing, tokens};
 
 /// The seconds for which a token that has revoked itself may repeat the request, if its response was lost or its audit
@@ -42,10 +41,9 @@ pub(crate) async fn create<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled
         expires_in,
     } = json::parse(&call.body)?;
     let invalid = |error: String| Problem::Invalid(vec![error]);
-    let name: TokenName = name.parse().map_err(|e| invalid(format!("{e}")))?;
+    let name: TokenName = name.parse().map_err(invalid)?;
     let scopes: Result<_, _> = scopes.iter().map(|scope| scope.parse()).collect();
-    let scopes = scopes.and_then(Scopes::new);
-    let scopes = scopes.map_err(|e| invalid(format!("{e}")))?;
+    let scopes = scopes.and_then(Scopes::new).map_err(invalid)?;
     auth::ensure_may_grant(&call.caller, scopes.iter())?;
     let now = ctx.host.clock().now();
     check_lifetime(ctx, expires_in).map_err(invalid)?;
@@ -206,11 +204,7 @@ pub(crate) async fn rotate<P: Host>(
         return Err(Problem::Conflict(vec![message]).into());
     }
     let now = ctx.host.clock().now();
-    let Succession {
-        old,
-        successor,
-        document,
-    } = tokens::succeed(ctx, id).await?;
+    let (old, successor, document) = tokens::succeed(ctx, id).await?;
     let made = match document {
         Some(document) => {
             let text = tokens::text_of(ctx, successor, &document)?;

@@ -14,23 +14,15 @@ use crate::host::{Clock as _, Condition, Host};
 use crate::index::{index_refresh, index_writer};
 use crate::{documents, json};
 
-/// A rule that was added, or that was there.
-pub(crate) struct Added {
-    pub(crate) id: RuleId,
-    pub(crate) document: RuleDocument,
-    /// Whether this request added it, possibly in an earlier attempt with the same idempotency key.
-    pub(crate) is_new: bool,
-}
-
 /// Stores a rule under a new ID, unless an equal one is active: a request that failed midway can be repeated.
-/// `reused_key` is the problem of a request with the ID of another rule.
+/// Returns the ID and the document of that rule. `reused_key` is the problem of a request with the ID of another rule.
 pub(crate) async fn add<P: Host>(
     ctx: &Context<'_, P>,
     caller: &Caller,
     id: RuleId,
     (kind, rule): (RuleKind, &StoredRule),
     reused_key: &dyn Fn() -> Problem,
-) -> Result<Added, Failure> {
+) -> Result<(RuleId, RuleDocument), Failure> {
     let is_equal = |it: &RuleDocument| it.kind == kind && it.rule == rule.text();
     let mut active = rules::all(ctx).await?;
     let (added, document) = match active.iter().position(|(_, it)| is_equal(it)) {
@@ -52,11 +44,7 @@ pub(crate) async fn add<P: Host>(
         }
     };
     publish(ctx).await?;
-    Ok(Added {
-        is_new: added == id,
-        id: added,
-        document,
-    })
+    Ok((added, document))
 }
 
 /// Returns the rule that an earlier attempt of the same request added.

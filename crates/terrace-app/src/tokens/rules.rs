@@ -11,7 +11,6 @@ use crate::context::Context;
 use crate::host::Host;
 use crate::outcome::{AuditDetails, Call, Handled, Outcome};
 use crate::tokens::rule_changes;
-use crate::tokens::rule_changes::Added;
 use crate::{json, listing};
 
 /// `POST /admin/v1/rules`
@@ -28,11 +27,10 @@ pub(crate) async fn add<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P:
     }
     let new = RuleId::new(call.id_of_created(ctx.host.random()));
     let reused = || call.reused_key(&format!("rule {new}"));
-    let Added {
-        id,
-        document,
-        is_new,
-    } = rule_changes::add(ctx, &call.caller, new, (kind, &rule), &reused).await?;
+    let added = rule_changes::add(ctx, &call.caller, new, (kind, &rule), &reused).await?;
+    let (id, document) = added;
+    // An earlier attempt with the same idempotency key may have added it.
+    let is_new = id == new;
     let path = format!("/admin/v1/rules/{id}");
     let status = if is_new { 201 } else { 200 };
     let reply = json::reply(status, &RuleAnswer::new(id, &document))?;

@@ -121,7 +121,7 @@ pub(crate) fn run(command: &TokenCommand, session: Session<'_>) -> Result<(), Fa
             expires,
         } => {
             let scopes = Scopes::new(scopes.clone());
-            let scopes = scopes.map_err(|error| Failure::Usage(error.to_string()))?;
+            let scopes = scopes.map_err(Failure::Usage)?;
             create(name, &scopes, *expires, session)
         }
         TokenCommand::List { expiring, of } => list::run(*expiring, of.as_deref(), session),

@@ -15,18 +15,15 @@ mod throttle;
 mod token;
 mod webhook;
 
-pub use crate::model::owner::{Owner, OwnerError, OwnerPattern};
+pub use crate::model::owner::{Owner, OwnerPattern};
 pub use client_token::{CLIENT_TOKEN_PREFIX, ClientToken, ClientTokenKeys, Resource};
 pub use document::{SIGN_IN, TokenDocument};
 pub use revocation::{RevocationDocument, Revocations};
-pub use scope::{Scope, ScopeError, Scopes};
+pub use scope::{Scope, Scopes};
 pub use seal::{SealError, SealKeys, Sealable};
-pub use session::{SESSION_PREFIX, Session, SessionKeys, SessionSizeError};
+pub use session::{SESSION_PREFIX, Session, SessionKeys};
 pub use throttle::{Throttle, network};
-pub use token::{
-    AccessTokenError, IssuedUnder, KeyMark, TOKEN_PREFIX, Token, TokenKeys, TokenName,
-    TokenNameError,
-};
+pub use token::{IssuedUnder, KeyMark, TOKEN_PREFIX, Token, TokenKeys, TokenName};
 pub use webhook::WebhookKeys;
 
 use base64::Engine as _;
@@ -50,14 +47,6 @@ struct Roots {
     newest: Secret,
     previous: Option<Secret>,
     keys: TokenKeys,
-}
-
-impl Roots {
-    /// Derives the keys of client tokens. Few requests have one, so that no other request pays for the derivation.
-    #[inline(never)]
-    fn client_keys(&self) -> ClientTokenKeys {
-        ClientTokenKeys::new(&self.newest, self.previous.as_ref())
-    }
 }
 
 /// The rules for reads without a token.
@@ -104,9 +93,17 @@ pub enum CredentialsError {
     /// The credentials are neither the admin token nor in the form of an API token.
     #[error("this is not a token of this registry")]
     Unknown,
-    /// The credentials are an API token that is not valid.
-    #[error(transparent)]
-    Token(AccessTokenError),
+    /// The form or the checksum of an API token is wrong.
+    #[error("this token is mistyped or incomplete: copy it again")]
+    Mistyped,
+    /// The token was not issued with the keys of this registry.
+    #[error(
+        "this token was issued by another registry, or before the admin token of this one was changed"
+    )]
+    Foreign,
+    /// The token has expired; the field is the time.
+    #[error("this token expired at {0}: use another one")]
+    Expired(UnixTime),
     /// The credentials are the session of a browser.
     #[error(
         "this is the session of a signed-in browser, which clients cannot use: create a token for them"
@@ -197,7 +194,7 @@ impl Access {
 
     /// Returns the keys that issue the tokens of OAuth clients; `None` without an admin token.
     pub fn client_keys(&self) -> Option<ClientTokenKeys> {
-        self.roots.as_ref().map(Roots::client_keys)
+        self.derived(ClientTokenKeys::new)
     }
 
     /// Returns the keys that the secrets of webhooks are derived from; `None` without an admin token.
@@ -249,7 +246,8 @@ impl Access {
             return Ok(Caller::Anonymous);
         }
         if let Some(resource) = resource.filter(|_| presented.starts_with(CLIENT_TOKEN_PREFIX)) {
-            let token = roots.client_keys().read(&presented, resource, now())?;
+            let keys = ClientTokenKeys::new(&roots.newest, roots.previous.as_ref());
+            let token = keys.read(&presented, resource, now())?;
             return Ok(Caller::Client(Box::new(token)));
         }
         if presented.starts_with(TOKEN_PREFIX) {
@@ -306,17 +304,14 @@ impl Access {
 
     /// Returns the view that this caller has of the packages of `owner`.
     pub fn visibility(&self, caller: &Caller, owner: &Owner) -> Visibility {
-        let ReadPolicy {
-            is_private,
-            exceptions,
-        } = &self.read_policy;
-        let is_exception = exceptions.iter().any(|owners| owners.includes(owner));
-        if *is_private == is_exception {
+        let is_private = self.read_policy.is_private;
+        let mut exceptions = self.read_policy.exceptions.iter();
+        if is_private == exceptions.any(|owners| owners.includes(owner)) {
             return Visibility::Public;
         }
         match caller {
             caller if caller.reads(|scopes| scopes.allow_reading(owner)) => Visibility::Private,
-            Caller::Anonymous if *is_private => Visibility::Unauthenticated,
+            Caller::Anonymous if is_private => Visibility::Unauthenticated,
             _ => Visibility::Hidden,
         }
     }
@@ -394,20 +389,21 @@ impl Caller {
         }
     }
 
-    /// Returns the name of the person whose browser the caller is; `None` for every other caller.
-    pub fn signed_in(&self) -> Option<&TokenName> {
+    fn session(&self) -> Option<&Session> {
         match self {
-            Self::Browser(session) => Some(&session.name),
+            Self::Browser(session) => Some(session),
             Self::Anonymous | Self::Root(_) | Self::Bearer(_) | Self::Client(_) => None,
         }
     }
 
+    /// Returns the name of the person whose browser the caller is; `None` for every other caller.
+    pub fn signed_in(&self) -> Option<&TokenName> {
+        self.session().map(|session| &session.name)
+    }
+
     /// Returns whether the caller is the browser of an administrator, which may do no more than other browsers.
     pub fn is_admin_in_browser(&self) -> bool {
-        match self {
-            Self::Browser(session) => session.is_of_admin,
-            Self::Anonymous | Self::Root(_) | Self::Bearer(_) | Self::Client(_) => false,
-        }
+        self.session().is_some_and(|session| session.is_of_admin)
     }
 
     /// Returns the verified claims of the job that the caller is; `None` for every other caller.
@@ -433,14 +429,14 @@ impl Caller {
 }
 
 /// Returns the reason why a text with the prefix of a token is rejected.
-fn rejected(presented: &str, error: AccessTokenError) -> CredentialsError {
+fn rejected(presented: &str, error: CredentialsError) -> CredentialsError {
     if presented.starts_with(SESSION_PREFIX) {
         return CredentialsError::Session;
     }
     if presented.starts_with(CLIENT_TOKEN_PREFIX) {
         return CredentialsError::Client;
     }
-    CredentialsError::Token(error)
+    error
 }
 
 /// Returns the password of Basic credentials with any user name that is not empty.
@@ -462,6 +458,7 @@ impl From<CredentialsError> for Problem {
 
 #[cfg(test)]
 mod tests {
+    use super::token::tests::token_with;
     use super::*;
     use proptest::prelude::*;
 
@@ -484,37 +481,17 @@ mod tests {
         format!("Basic {}", STANDARD.encode(credentials))
     }
 
-    fn token(scopes: &str) -> Token {
-        Token {
-            id: "0000000000000001".parse().unwrap(),
-            name: "ci".parse().unwrap(),
-            scopes: scopes.parse().unwrap(),
-            expires: None,
-            is_of_previous: false,
-            provenance: None,
-        }
-    }
-
-    fn written(scopes: &str) -> String {
-        let access = access(ReadPolicy::default());
-        access.keys().unwrap().write(&token(scopes))
-    }
-
     #[test]
     fn no_name_in_the_log_looks_like_that_of_the_admin_token() {
         let access = access(ReadPolicy::default());
         let logged = |name: &str| {
-            let token = Token {
-                name: name.parse().unwrap(),
-                ..token("read")
-            };
-            access
-                .logged_name(&Caller::Bearer(Box::new(token)))
-                .unwrap()
+            let mut token = Box::new(token_with("read"));
+            token.name = name.parse().unwrap();
+            access.logged_name(&Caller::Bearer(token)).unwrap()
         };
         assert_eq!(logged("ci"), "ci");
         let name = logged("root (key 8bab)");
-        assert_eq!(name, "token 0000000000000001 (root (key 8bab))");
+        assert_eq!(name, "token 0123456789abcdef (root (key 8bab))");
     }
 
     #[test]
@@ -530,10 +507,7 @@ mod tests {
             ("Bearer x", CredentialsError::Unknown),
             ("Bearer", CredentialsError::Unknown),
             ("Bearer 0123456789ABCDEF", CredentialsError::Unknown),
-            (
-                "Bearer terrace_x",
-                CredentialsError::Token(AccessTokenError::Mistyped),
-            ),
+            ("Bearer terrace_x", CredentialsError::Mistyped),
             ("0123456789abcdef", CredentialsError::Unreadable),
             ("Digest x", CredentialsError::Unreadable),
             ("Basic !", CredentialsError::Unreadable),
@@ -550,10 +524,10 @@ mod tests {
     #[test]
     fn a_token_is_accepted_as_bearer_or_as_password() {
         let access = access(ReadPolicy::default());
-        let text = written("read");
+        let text = access.keys().unwrap().write(&token_with("read"));
         for header in [format!("Bearer {text}"), basic(&format!("me:{text}"))] {
             let caller = access.caller(Some(&header), || NOW);
-            assert_eq!(caller, Ok(Caller::Bearer(Box::new(token("read")))));
+            assert_eq!(caller, Ok(Caller::Bearer(Box::new(token_with("read")))));
         }
     }
 
@@ -572,7 +546,7 @@ mod tests {
             exceptions: vec!["acme".parse().unwrap()],
         };
         let (public, private) = (access(read_policy(false)), access(read_policy(true)));
-        let bearer = |scopes| Caller::Bearer(Box::new(token(scopes)));
+        let bearer = |scopes| Caller::Bearer(Box::new(token_with(scopes)));
         let (acme, globex) = (Owner::of_namespace("acme"), Owner::of_namespace("globex"));
         // For each registry, the exception comes first and then the rest.
         for (caller, in_public, in_private) in [

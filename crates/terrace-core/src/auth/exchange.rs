@@ -19,15 +19,13 @@ mod error;
 
 pub use error::ExchangeError;
 
-use serde::Serialize;
-
 use crate::auth::access::{Scopes, Token, TokenName};
+use crate::auth::oauth::GrantedToken;
 use crate::auth::oidc;
 use crate::auth::parameter::{optional, required};
 use crate::http::form::{Form, encoded};
-use crate::http::reply::{CachePolicy, Reply};
+use crate::http::reply::Reply;
 use crate::model::token_id::TokenId;
-use terrace_base::json;
 use terrace_base::secret::Secret;
 use terrace_base::time::UnixTime;
 use terrace_jose::{Claims, TokenError};
@@ -78,16 +76,6 @@ pub fn request_body(subject_token: &str) -> String {
     encoded(&parameters)
 }
 
-/// The response to a successful exchange (RFC 8693, section 2.2.1).
-#[derive(Serialize)]
-struct Answer<'a> {
-    access_token: &'a str,
-    issued_token_type: &'a str,
-    token_type: &'a str,
-    expires_in: u64,
-    scope: String,
-}
-
 impl ExchangeRequest {
     /// Parses a request that was sent to this origin.
     ///
@@ -135,9 +123,7 @@ impl ExchangeRequest {
         let scopes = value("scope")?.map(|text| text.parse());
         Ok(Self {
             subject_token: Secret::new(required::<String>(form, "subject_token")?),
-            scopes: scopes
-                .transpose()
-                .map_err(|error| ExchangeError::Scope(format!("{error}")))?,
+            scopes: scopes.transpose().map_err(ExchangeError::Scope)?,
         })
     }
 
@@ -177,30 +163,28 @@ pub fn token_for(
 ) -> Result<Token, TokenError> {
     let expires = claims.expires().min(now.plus(EXCHANGED_TOKEN_SECONDS));
     if expires <= now {
-        return Err(TokenError::Expired { expires, now });
+        return Err(TokenError::expired(expires, now));
     }
     Ok(Token {
         is_of_previous: false,
         id: TokenId::new(random),
-        name: TokenName::shortened("job", claims.subject()),
+        name: TokenName::nearest(&format!("job {}", claims.subject())),
         scopes,
         expires: Some(expires),
         provenance: oidc::provenance(claims).and_then(|it| it.to_text()),
     })
 }
 
-/// Returns the response with a token. `written` is the token's text.
+/// Returns the response with a token (RFC 8693, section 2.2.1). `written` is the token's text.
 pub fn answer<S>(token: &Token, written: &str, now: UnixTime) -> Reply<S> {
-    let expires = token.expires.unwrap_or(now);
-    let answer = Answer {
+    let granted = GrantedToken {
         access_token: written,
-        issued_token_type: TYPE_ACCESS_TOKEN,
+        issued_token_type: Some(TYPE_ACCESS_TOKEN),
         token_type: "Bearer",
-        expires_in: expires.0.saturating_sub(now.0),
-        scope: token.scopes.to_string(),
+        expires_in: token.expires.unwrap_or(now).since(now),
+        scope: Some(token.scopes.to_string()),
     };
-    let text = json::to_string(&answer);
-    Reply::json(200, CachePolicy::NoStore, text)
+    granted.reply()
 }
 
 #[cfg(test)]

@@ -58,12 +58,12 @@ pub use github::{GitHub, GitHubList, GitHubMembers};
 pub use page::{consent_page, sign_in_url, signed_out_page};
 pub use person::Person;
 pub use pkce::{Challenge, Verifier};
-pub use provider::{OAuthClient, Provider, ProviderAnswer, Visit};
+pub use provider::{OAuthClient, Provider, ProviderAnswer};
 pub use return_path::ReturnPath;
 pub use sealed::{
     BrowserSession, Code, Consent, PendingToken, SessionBinding, SignInPurpose, SignInState,
 };
-pub use token_request::{LoginToken, RedemptionError, TokenRequest};
+pub use token_request::{RedemptionError, TokenRequest, token_reply};
 
 use crate::auth::access::{SealKeys, SessionKeys};
 use crate::auth::oidc::LoginRules;

@@ -7,10 +7,9 @@
 //! # Out of scope
 //! Verification that a token is genuine, meant for this registry and valid now: [`terrace_jose`].
 //!
-//! A [`GrantError`] is for the log only. The sender of a token learns only that it was rejected.
+//! The reason why a token grants nothing is for the log only. The sender of a token learns only that it was rejected.
 
 mod ci_system;
-mod error;
 pub mod limits;
 mod login;
 mod mirror_block;
@@ -22,11 +21,10 @@ mod stored;
 mod tests;
 mod trusted;
 
-pub use error::GrantError;
 pub use login::LoginRules;
 pub use mirror_block::{MirrorBlock, MirrorBlocks};
 pub use pattern::ClaimPattern;
 pub use provenance::provenance;
-pub use rule::{Grant, GrantedScopes, RuleName};
+pub use rule::{GrantedScopes, RuleName};
 pub use stored::{RuleDocument, RuleIndex, RuleKind, RuleRemoval, StoredRule, StoredRules};
 pub use trusted::{TrustedPublisher, TrustedPublishers};

@@ -84,7 +84,7 @@ pub fn challenge(origin: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::auth::access::{Access, AccessTokenError, AdminToken, CredentialsError, ReadPolicy};
+    use crate::auth::access::{Access, AdminToken, CredentialsError, ReadPolicy};
     use crate::model::provenance::tests::provenance;
     use terrace_base::secret::Secret;
 
@@ -110,7 +110,7 @@ mod tests {
         assert_eq!(answer.expires_in, u64::from(OCI_TOKEN_SECONDS));
         let end = NOW.plus(OCI_TOKEN_SECONDS);
         assert!(bearer(&answer.token, end).unwrap().is_admin());
-        let expired = CredentialsError::Token(AccessTokenError::Expired(end));
+        let expired = CredentialsError::Expired(end);
         assert_eq!(bearer(&answer.access_token, end.plus(1)), Err(expired));
     }
 

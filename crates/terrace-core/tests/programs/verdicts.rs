@@ -16,7 +16,7 @@ use terrace_archive::{
     inspect_tar_gz,
 };
 use terrace_base::time::UnixTime;
-use terrace_jose::{Expected, IssuerKeys, UnverifiedToken};
+use terrace_jose::{IssuerKeys, UnverifiedToken};
 use terrace_openpgp::{detached_signature, parse_signing_keys, verify_detached};
 
 /// The issuer and the audience that tokens must have.
@@ -178,11 +178,8 @@ fn token(mut case: &[u8]) -> io::Result<Value> {
         Err(error) => return Ok(refused("keys ", &[error], variant)),
     };
     let token = String::from_utf8_lossy(token);
-    let expected = Expected {
-        audiences: &[AUDIENCE],
-        now,
-    };
-    let claims = UnverifiedToken::parse(&token).and_then(|token| token.verify(&keys, &expected));
+    let token = UnverifiedToken::parse(&token);
+    let claims = token.and_then(|token| token.verify(&keys, &[AUDIENCE], now));
     Ok(match claims {
         Ok(claims) => accepted("claims", claims.members().clone()),
         Err(refusal) => refused("token ", &[refusal], variant),

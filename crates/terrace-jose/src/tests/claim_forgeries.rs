@@ -33,9 +33,13 @@ fn other_issuers_are_refused_for_any_subject() {
         "https://gitlab.com",
         "",
     ];
-    assert_changed_refused("iss", "Issuer", texts.map(Value::from));
-    assert_changed_refused("iss", "Issuer", [json!(1), json!([ISSUER]), Value::Null]);
-    assert_missing_refused("iss", "Issuer");
+    assert_changed_refused("iss", "its issuer is", texts.map(Value::from));
+    assert_changed_refused(
+        "iss",
+        "its issuer is",
+        [json!(1), json!([ISSUER]), Value::Null],
+    );
+    assert_missing_refused("iss", "its issuer is");
 }
 
 #[test]
@@ -52,7 +56,7 @@ fn other_audiences_are_refused() {
         json!([]),
         json!(["https://registry"]),
     ];
-    assert_changed_refused("aud", "Audience", others);
+    assert_changed_refused("aud", "its audience is", others);
     let invalid = [
         json!(1),
         Value::Null,
@@ -60,13 +64,13 @@ fn other_audiences_are_refused() {
         json!([AUDIENCE, 1]),
         json!([[AUDIENCE]]),
     ];
-    assert_changed_refused("aud", "Claim", invalid);
-    assert_missing_refused("aud", "Claim");
+    assert_changed_refused("aud", "its claim aud is", invalid);
+    assert_missing_refused("aud", "its claim aud is");
 }
 
 #[test]
 fn tokens_outside_their_validity_are_refused() {
-    assert_changed_refused("exp", "Expired", [NOW.0 - 60, 1, 0].map(Value::from));
+    assert_changed_refused("exp", "it expired at", [NOW.0 - 60, 1, 0].map(Value::from));
     let invalid = [
         Value::Null,
         json!((NOW.0 + 300).to_string()),
@@ -79,18 +83,18 @@ fn tokens_outside_their_validity_are_refused() {
         json!(true),
         json!([NOW.0 + 300]),
     ];
-    assert_changed_refused("exp", "Claim", invalid);
-    assert_missing_refused("exp", "Claim");
-    assert_changed_refused("nbf", "NotYet", [json!(NOW.0 + 61)]);
-    assert_changed_refused("nbf", "Claim", [json!("0"), Value::Null]);
-    assert_changed_refused("iat", "IssuedInFuture", [json!(NOW.0 + 61)]);
-    assert_missing_refused("iat", "Claim");
+    assert_changed_refused("exp", "its claim exp is", invalid);
+    assert_missing_refused("exp", "its claim exp is");
+    assert_changed_refused("nbf", "it is not valid before", [json!(NOW.0 + 61)]);
+    assert_changed_refused("nbf", "its claim nbf is", [json!("0"), Value::Null]);
+    assert_changed_refused("iat", "it was issued at", [json!(NOW.0 + 61)]);
+    assert_missing_refused("iat", "its claim iat is");
     let claims = Value::from(job()).to_string();
     let exp = format!("\"exp\":{}", NOW.0 + 300);
     let beyond = claims.replace(&exp, "\"exp\":1e999");
     assert_ne!(beyond, claims);
     let token = compact(&header().to_string(), &beyond, |m| RSA.sign("RS256", m));
-    assert_refused("Malformed", [("exp beyond any number", token)]);
+    assert_refused(MALFORMED, [("exp beyond any number", token)]);
 }
 
 #[test]
@@ -102,6 +106,6 @@ fn tokens_without_a_subject_are_refused() {
         Value::Null,
         json!([ISSUER]),
     ];
-    assert_changed_refused("sub", "NoSubject", subjects);
-    assert_missing_refused("sub", "NoSubject");
+    assert_changed_refused("sub", "its claim sub is missing", subjects);
+    assert_missing_refused("sub", "its claim sub is missing");
 }

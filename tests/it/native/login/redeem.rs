@@ -77,7 +77,7 @@ fn a_code_that_is_used_twice_revokes_its_token() {
         .get_as(token, "/v1/providers/a/b/versions")
         .expect(401);
     refused(people.exchange(&exchanged(&code)), "invalid_grant");
-    let log = people.registry.admin("GET", "/admin/v1/audit", None).json();
+    let log = people.registry.read_as_admin("/admin/v1/audit");
     let entries = log["entries"].as_array().unwrap();
     let entries: Vec<Value> = entries
         .iter()
@@ -106,10 +106,7 @@ fn a_person_who_allows_only_reading_gets_a_token_that_only_reads() {
     let location = allowed.expect(303).header("location").unwrap().to_owned();
     let code = parameter(&location, "code").unwrap();
     people.exchange(&exchanged(&code)).expect(200);
-    let tokens = people
-        .registry
-        .admin("GET", "/admin/v1/tokens", None)
-        .json();
+    let tokens = people.registry.read_as_admin("/admin/v1/tokens");
     let scopes = &tokens["tokens"][0]["scopes"];
     assert_eq!(*scopes, json!(["read"]));
 }

@@ -4,10 +4,7 @@
 use serde_json::{Value, json};
 
 use super::{exchange, fetches, trusting};
-use crate::support::issuer::{
-    GITHUB, GITLAB, NOW, OTHER_P256, RSA, by, compact, genuine, github, gitlab, header, hs256,
-    public_pem, with, without,
-};
+use crate::support::issuer::{GITHUB, GITLAB, NOW, OTHER_KEY, by, genuine, github, jwk, with};
 use crate::support::registry::Response;
 
 /// Returns a genuine token with one claim changed.
@@ -17,66 +14,29 @@ fn claiming(claim: &str, value: impl Into<Value>) -> String {
 
 /// Returns forgeries: the token, and a part of the logged reason.
 fn forgeries() -> Vec<(String, &'static str)> {
-    let claims = Value::from(github()).to_string();
-    let unsigned = json!({ "alg": "none" }).to_string();
-    let twice = claims.replacen('{', r#"{"repository":"evil/evil","#, 1);
-    let by_rsa = |claims: &str| compact(&header().to_string(), claims, |m| RSA.sign(m));
-    let of = |id: &str, name: &str, value: Value| {
-        let mut header = json!({ "alg": "ES256", "kid": id });
-        header[name] = value;
-        by(&OTHER_P256, &header, &github())
-    };
+    let forged = |header: Value| by(&OTHER_KEY, &header, &github());
+    let own = json!({ "alg": "EdDSA", "kid": "mine", "jwk": jwk(&OTHER_KEY, "mine") });
     let year = 365 * 24 * 3_600;
     vec![
-        (
-            compact(&unsigned, &claims, |_| Vec::new()),
-            "algorithm is \"none\"",
-        ),
-        (
-            hs256(public_pem().as_bytes(), &github()),
-            "algorithm is \"HS256\"",
-        ),
-        (of("p256", "x", Value::Null), "signature is invalid"),
-        (of("mine", "jwk", OTHER_P256.jwk("mine")), "no key"),
-        (
-            of("mine", "jku", json!("https://evil.example/keys")),
-            "no key",
-        ),
-        (of("../../dev/null", "x", Value::Null), "no key"),
-        (of("p256", "crit", json!(["exp"])), "crit"),
-        (of("p256", "typ", json!("logout+jwt")), "type is"),
         ("token".to_owned(), "three parts"),
-        (format!("{}==", genuine(&github())), "base64url"),
-        (by_rsa(&twice), "distinct members"),
-        (by_rsa("[]"), "claims"),
         ("a".repeat(20_000), "bytes long"),
+        (forged(json!({ "alg": "none" })), "algorithm is \"none\""),
+        (
+            forged(json!({ "alg": "EdDSA", "kid": "k1" })),
+            "signature is invalid",
+        ),
+        (forged(own), "no key"),
         (claiming("exp", NOW), "expired at"),
-        (claiming("exp", "2000000000"), "claim exp"),
-        (claiming("nbf", NOW + 61), "not valid before"),
-        (claiming("iat", NOW + 61), "issued at"),
         (claiming("exp", NOW + year), "its lifetime is"),
         (
             claiming("iss", "https://evil.example"),
             "issuer is \"https://evil.example\"",
         ),
-        (genuine(&without(github(), "iss")), "issuer is \"\""),
         (claiming("iss", GITLAB), "no rule"),
         (claiming("aud", "https://other.example"), "audience"),
-        (genuine(&without(github(), "sub")), "sub"),
-        (
-            claiming("repository", "acme/terraform-aws-vpc-evil"),
-            "no rule",
-        ),
         (
             claiming("repository", "\u{430}cme/terraform-aws-vpc"),
             "\\u{430}cme",
-        ),
-        (claiming("ref", "refs/heads/main"), "no rule"),
-        (claiming("ref", "refs/tags/v1\nrefs/heads/main"), "no rule"),
-        (genuine(&without(github(), "environment")), "no rule"),
-        (
-            genuine(&with(gitlab(), "ref_protected", "false")),
-            "no rule",
         ),
     ]
 }
@@ -121,12 +81,11 @@ fn an_issuer_that_no_rule_names_is_not_asked_for_keys() {
         claiming("iss", evil),
         claiming("iss", format!("{GITHUB}.evil.example")),
         by(
-            &OTHER_P256,
-            &json!({ "alg": "ES256", "kid": "x", "jku": evil, "x5u": evil }),
+            &OTHER_KEY,
+            &json!({ "alg": "EdDSA", "kid": "x", "jku": evil, "x5u": evil }),
             &with(github(), "iss", evil),
         ),
         "x".to_owned(),
-        hs256(b"", &github()),
     ] {
         registry.send(&exchange(&token)).expect(400);
         assert_eq!(fetches(&memory), [""; 0]);

@@ -101,9 +101,7 @@ impl Revocations {
         let from = self.revoked.get(&id.to_string());
         from.is_some_and(|from| *from <= now)
     }
-}
 
-impl Revocations {
     /// Returns the index of all revoked tokens and erased digests.
     pub fn index(&self) -> IndexDocument {
         IndexDocument::new(json::to_string(self))

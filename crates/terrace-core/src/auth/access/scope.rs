@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::limits;
-use crate::model::owner::{Owner, OwnerError, OwnerPattern};
+use crate::model::owner::{Owner, OwnerPattern};
 use terrace_base::sort;
 
 /// A single scope.
@@ -28,38 +28,19 @@ pub enum Scope {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Scopes(Vec<Scope>);
 
-/// The error for a text that is not a valid list of scopes.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum ScopeError {
-    /// The text is none of the six scopes.
-    #[error(
-        "{0:?} is not a scope: use admin, admin:<namespace>, backup, read, read:<namespace> or publish:<namespace>"
-    )]
-    Unknown(String),
-    /// The owner of a scope is invalid.
-    #[error("scope {0}: {1}")]
-    Owner(&'static str, OwnerError),
-    /// The list is empty.
-    #[error(
-        "a token needs a scope: admin, admin:<namespace>, backup, read, read:<namespace> or publish:<namespace>"
-    )]
-    None,
-    /// The list exceeds the limit.
-    #[error("a token has at most {} scopes", limits::SCOPES)]
-    TooMany,
-}
-
 impl Scopes {
     /// Sorts and deduplicates the scopes.
     ///
     /// # Errors
     /// If there are none, or too many.
-    pub fn new(mut scopes: Vec<Scope>) -> Result<Self, ScopeError> {
+    pub fn new(mut scopes: Vec<Scope>) -> Result<Self, String> {
         sort::sort(&mut scopes);
         scopes.dedup();
         match scopes.len() {
-            0 => Err(ScopeError::None),
-            count if count > limits::SCOPES => Err(ScopeError::TooMany),
+            0 => Err(format!("a token needs a scope: {KINDS}")),
+            count if count > limits::SCOPES => {
+                Err(format!("a token has at most {} scopes", limits::SCOPES))
+            }
             _ => Ok(Self(scopes)),
         }
     }
@@ -68,7 +49,7 @@ impl Scopes {
     ///
     /// # Errors
     /// If there are none, or too many.
-    pub fn united(scopes: Vec<Scope>) -> Result<Self, ScopeError> {
+    pub fn united(scopes: Vec<Scope>) -> Result<Self, String> {
         Self::new(without_covered(scopes))
     }
 
@@ -85,18 +66,17 @@ impl Scopes {
 
     /// Returns whether everything is allowed.
     pub fn allow_all(&self) -> bool {
-        self.0.contains(&Scope::Admin)
+        self.cover(&Scope::Admin)
     }
 
     /// Returns whether everything may be read.
     pub fn allow_reading_all(&self) -> bool {
-        let reads_all = |scope| matches!(scope, &Scope::Admin | &Scope::Backup | &Scope::Read);
-        self.0.iter().any(reads_all)
+        self.cover(&Scope::Read)
     }
 
     /// Returns whether everything that is stored may be copied.
     pub fn allow_backups(&self) -> bool {
-        self.0.contains(&Scope::Backup) || self.allow_all()
+        self.cover(&Scope::Backup)
     }
 
     /// Returns whether the packages of this owner may be read.
@@ -187,39 +167,37 @@ impl Scope {
     }
 }
 
-impl FromStr for Scope {
-    type Err = ScopeError;
+/// The scopes that a text may name.
+const KINDS: &str =
+    "admin, admin:<namespace>, backup, read, read:<namespace> or publish:<namespace>";
 
-    fn from_str(text: &str) -> Result<Self, ScopeError> {
-        let unknown = || ScopeError::Unknown(text.chars().take(limits::NAME_BYTES).collect());
-        match text.split_once(':') {
-            None => match text {
-                "admin" => Ok(Self::Admin),
-                "backup" => Ok(Self::Backup),
-                "read" => Ok(Self::Read),
-                _ => Err(unknown()),
-            },
-            Some((kind, owners)) => {
-                let (kind, scope): (_, fn(OwnerPattern) -> Self) = match kind {
-                    "read" => ("read", Self::ReadOf),
-                    "publish" => ("publish", Self::Publish),
-                    "admin" => ("admin", Self::AdminOf),
-                    _ => return Err(unknown()),
-                };
-                let owners = owners.parse();
-                owners
-                    .map(scope)
-                    .map_err(|error| ScopeError::Owner(kind, error))
+impl FromStr for Scope {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (kind, owners) = text.split_once(':').unzip();
+        let of: fn(OwnerPattern) -> Self = match (kind.unwrap_or(text), kind) {
+            ("admin", None) => return Ok(Self::Admin),
+            ("backup", None) => return Ok(Self::Backup),
+            ("read", None) => return Ok(Self::Read),
+            ("read", Some(_)) => Self::ReadOf,
+            ("publish", Some(_)) => Self::Publish,
+            ("admin", Some(_)) => Self::AdminOf,
+            _ => {
+                let shown: String = text.chars().take(limits::NAME_BYTES).collect();
+                return Err(format!("{shown:?} is not a scope: use {KINDS}"));
             }
-        }
+        };
+        let owners = owners.unwrap_or_default().parse().map(of);
+        owners.map_err(|error| format!("scope {}: {error}", kind.unwrap_or_default()))
     }
 }
 
 impl FromStr for Scopes {
-    type Err = ScopeError;
+    type Err = String;
 
     /// Parses scopes separated by white space.
-    fn from_str(text: &str) -> Result<Self, ScopeError> {
+    fn from_str(text: &str) -> Result<Self, String> {
         let scopes: Result<_, _> = text.split_ascii_whitespace().map(str::parse).collect();
         Self::new(scopes?)
     }
@@ -286,7 +264,8 @@ mod tests {
             assert_eq!(united(scopes).as_deref(), Ok(left), "{scopes}");
         }
         let many: Vec<String> = (0..50).map(|n| format!("read:n{n}")).collect();
-        assert_eq!(united(&many.join(" ")), Err(ScopeError::TooMany));
+        let too_many = Err("a token has at most 20 scopes".to_owned());
+        assert_eq!(united(&many.join(" ")), too_many);
         assert_eq!(
             united(&format!("read {}", many.join(" "))).as_deref(),
             Ok("read")

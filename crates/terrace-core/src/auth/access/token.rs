@@ -17,9 +17,9 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::{Deserialize, Serialize};
 
-use super::AdminToken;
 use super::keys::DerivedKeys;
 use super::scope::Scopes;
+use super::{AdminToken, CredentialsError};
 use crate::limits;
 use crate::model::provenance::ProvenanceText;
 use crate::model::token_id::TokenId;
@@ -81,30 +81,6 @@ pub enum IssuedUnder {
 /// The keys that issue tokens and verify them.
 #[derive(Debug, Clone)]
 pub struct TokenKeys(DerivedKeys);
-
-/// The reason why a text is not a valid token.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum AccessTokenError {
-    /// The form or the checksum is wrong.
-    #[error("this token is mistyped or incomplete: copy it again")]
-    Mistyped,
-    /// The token was not issued with these keys.
-    #[error(
-        "this token was issued by another registry, or before the admin token of this one was changed"
-    )]
-    Foreign,
-    /// The token has expired; the field is the time.
-    #[error("this token expired at {0}: use another one")]
-    Expired(UnixTime),
-}
-
-/// The error for a text that is not a valid token name.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "a token's name must be one printable line of 1 to {} bytes",
-    limits::TOKEN_NAME_BYTES
-)]
-pub struct TokenNameError;
 
 impl TokenKeys {
     /// Derives the keys from these admin tokens. The previous one issues no new tokens, except in exchange
@@ -169,25 +145,25 @@ impl TokenKeys {
         &self,
         text: &str,
         now: impl FnOnce() -> UnixTime,
-    ) -> Result<Token, AccessTokenError> {
+    ) -> Result<Token, CredentialsError> {
         if text.len() > limits::TOKEN_BYTES {
-            return Err(AccessTokenError::Mistyped);
+            return Err(CredentialsError::Mistyped);
         }
-        let (whole, message) = text.rsplit_once('.').ok_or(AccessTokenError::Mistyped)?;
+        let (whole, message) = text.rsplit_once('.').ok_or(CredentialsError::Mistyped)?;
         if checksum(whole) != message {
-            return Err(AccessTokenError::Mistyped);
+            return Err(CredentialsError::Mistyped);
         }
-        let (signed, mac) = whole.rsplit_once('.').ok_or(AccessTokenError::Mistyped)?;
+        let (signed, mac) = whole.rsplit_once('.').ok_or(CredentialsError::Mistyped)?;
         let mac = URL_SAFE_NO_PAD
             .decode(mac)
-            .map_err(|_| AccessTokenError::Foreign)?;
+            .map_err(|_| CredentialsError::Foreign)?;
         let key = self.0.signer_of(signed, &mac);
-        let key = key.ok_or(AccessTokenError::Foreign)?;
+        let key = key.ok_or(CredentialsError::Foreign)?;
         // The rest was written by this registry, by this version or another.
-        let mut token = parse(signed).ok_or(AccessTokenError::Foreign)?;
+        let mut token = parse(signed).ok_or(CredentialsError::Foreign)?;
         token.is_of_previous = !std::ptr::eq(key, &self.0.newest);
         match token.expires {
-            Some(expires) if expires < now() => Err(AccessTokenError::Expired(expires)),
+            Some(expires) if expires < now() => Err(CredentialsError::Expired(expires)),
             _ => Ok(token),
         }
     }
@@ -224,19 +200,6 @@ fn checksum(text: &str) -> String {
 }
 
 impl TokenName {
-    /// Returns a name that starts with `words`, followed by as much of an untrusted text as fits.
-    pub(crate) fn shortened(words: &str, text: &str) -> Self {
-        let mut name = words.to_owned();
-        name.push(' ');
-        for c in text.chars().filter(|c| !is_unprintable(*c)) {
-            if name.len() + c.len_utf8() > limits::TOKEN_NAME_BYTES {
-                break;
-            }
-            name.push(c);
-        }
-        Self(name.trim().to_owned())
-    }
-
     /// Returns the valid name closest to any text: unprintable characters are replaced, and a long text is
     /// truncated.
     pub fn nearest(text: &str) -> Self {
@@ -255,13 +218,16 @@ impl TokenName {
 }
 
 impl FromStr for TokenName {
-    type Err = TokenNameError;
+    type Err = String;
 
-    fn from_str(text: &str) -> Result<Self, TokenNameError> {
-        let is_name = (1..=limits::TOKEN_NAME_BYTES).contains(&text.len())
+    fn from_str(text: &str) -> Result<Self, String> {
+        let max = limits::TOKEN_NAME_BYTES;
+        let is_name = (1..=max).contains(&text.len())
             && text.trim() == text
             && !text.chars().any(is_unprintable);
-        is_name.then(|| Self(text.to_owned())).ok_or(TokenNameError)
+        is_name
+            .then(|| Self(text.to_owned()))
+            .ok_or_else(|| format!("a token's name must be one printable line of 1 to {max} bytes"))
     }
 }
 
@@ -274,7 +240,7 @@ impl fmt::Display for TokenName {
 terrace_base::text_serde!(TokenName);
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::model::provenance::tests::provenance;
     use proptest::prelude::*;
@@ -285,14 +251,22 @@ mod tests {
         TokenKeys::new(&Secret::new("0123456789abcdef"), None)
     }
 
-    fn token() -> Token {
+    /// Returns a token with these scopes that never expires.
+    pub(in crate::auth::access) fn token_with(scopes: &str) -> Token {
         Token {
             id: "0123456789abcdef".parse().unwrap(),
             name: "ci of acme".parse().unwrap(),
-            scopes: "read publish:acme".parse().unwrap(),
-            expires: Some(NOW),
+            scopes: scopes.parse().unwrap(),
+            expires: None,
             is_of_previous: false,
             provenance: None,
+        }
+    }
+
+    fn token() -> Token {
+        Token {
+            expires: Some(NOW),
+            ..token_with("read publish:acme")
         }
     }
 
@@ -306,11 +280,8 @@ mod tests {
         );
         assert_eq!(keys().read(&text, || NOW), Ok(token()));
         let later = keys().read(&text, || NOW.plus(1));
-        assert_eq!(later, Err(AccessTokenError::Expired(NOW)));
-        let for_ever = Token {
-            expires: None,
-            ..token()
-        };
+        assert_eq!(later, Err(CredentialsError::Expired(NOW)));
+        let for_ever = token_with("read");
         let text = keys().write(&for_ever);
         assert_eq!(keys().read(&text, || UnixTime(u64::MAX)), Ok(for_ever));
     }
@@ -364,16 +335,16 @@ mod tests {
             typo[at] = if typo[at] == b'a' { b'b' } else { b'a' };
             let typo = String::from_utf8(typo).unwrap();
             let read = keys().read(&typo, || NOW);
-            assert_eq!(read, Err(AccessTokenError::Mistyped), "{typo}");
+            assert_eq!(read, Err(CredentialsError::Mistyped), "{typo}");
         }
         let without_its_first = text.strip_prefix('t').unwrap();
         let without_its_last = text.strip_suffix(char::is_alphanumeric).unwrap();
         for cut in [without_its_first, without_its_last, "", "terrace_", "a.b.c"] {
             let read = keys().read(cut, || NOW);
-            assert_eq!(read, Err(AccessTokenError::Mistyped), "{cut}");
+            assert_eq!(read, Err(CredentialsError::Mistyped), "{cut}");
         }
         let others = TokenKeys::new(&Secret::new("fedcba9876543210"), None);
-        assert_eq!(others.read(&text, || NOW), Err(AccessTokenError::Foreign));
+        assert_eq!(others.read(&text, || NOW), Err(CredentialsError::Foreign));
     }
 
     #[test]
@@ -399,7 +370,7 @@ mod tests {
             sum(format!("{head}.{claims}")),
         ] {
             let read = keys().read(&forged, || NOW);
-            assert_eq!(read, Err(AccessTokenError::Foreign), "{forged}");
+            assert_eq!(read, Err(CredentialsError::Foreign), "{forged}");
         }
     }
 
@@ -417,7 +388,7 @@ mod tests {
         let after = TokenKeys::new(&new, None);
         let given = overlap.write(&read);
         assert!(overlap.read(&given, || NOW).is_ok());
-        assert_eq!(after.read(&given, || NOW), Err(AccessTokenError::Foreign));
+        assert_eq!(after.read(&given, || NOW), Err(CredentialsError::Foreign));
         assert!(after.read(&overlap.write(&token()), || NOW).is_ok());
     }
 
@@ -439,25 +410,6 @@ mod tests {
     }
 
     #[test]
-    fn any_text_can_be_shortened_to_a_name() {
-        let long = "ä".repeat(100);
-        for (text, name) in [
-            (
-                "repo:acme/x:ref:refs/tags/v1",
-                "job repo:acme/x:ref:refs/tags/v1",
-            ),
-            ("", "job"),
-            (" \n\u{85}", "job"),
-            ("a\n\u{1b}[31mb\u{202e}c ", "job a[31mbc"),
-            (&long, &format!("job {}", "ä".repeat(48))),
-        ] {
-            let made = TokenName::shortened("job", text);
-            assert_eq!(made.to_string(), name);
-            assert_eq!(name.parse(), Ok(made));
-        }
-    }
-
-    #[test]
     fn any_text_has_a_nearest_name() {
         for (text, name) in [
             ("ci", "ci"),
@@ -474,7 +426,7 @@ mod tests {
     proptest! {
         #[test]
         fn a_name_from_any_text_is_valid(text in "\\PC{0,80}|(?s).{0,120}") {
-            let made = TokenName::shortened("job", &text);
+            let made = TokenName::nearest(&text);
             prop_assert_eq!(made.to_string().parse(), Ok(made));
         }
     }

@@ -89,7 +89,7 @@ mod tests {
     #[test]
     fn an_error_is_reported_in_the_format_of_oauth() {
         let scope = "a\u{202e}\"\\\n".parse::<crate::auth::access::Scope>();
-        let scope = ExchangeError::Scope(scope.unwrap_err().to_string());
+        let scope = ExchangeError::Scope(scope.unwrap_err());
         for (error, status, code) in [
             (ExchangeError::GrantType, 400, "unsupported_grant_type"),
             (ExchangeError::Off, 404, "invalid_request"),

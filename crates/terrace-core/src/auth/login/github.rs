@@ -50,19 +50,14 @@ pub enum GitHubList {
 /// A person's identity and memberships at GitHub.
 #[derive(Debug)]
 pub struct GitHubMembers {
-    user: User,
-    organisations: Vec<Organisation>,
+    user: Account,
+    organisations: Vec<Account>,
     teams: Vec<Team>,
 }
 
+/// A user or an organisation.
 #[derive(Debug, Deserialize)]
-struct User {
-    id: u64,
-    login: String,
-}
-
-#[derive(Debug, Deserialize)]
-struct Organisation {
+struct Account {
     id: u64,
     login: String,
 }
@@ -71,7 +66,7 @@ struct Organisation {
 struct Team {
     id: u64,
     slug: String,
-    organization: Organisation,
+    organization: Account,
 }
 
 impl GitHubMembers {
@@ -87,18 +82,8 @@ impl GitHubMembers {
     /// Adds a page, and returns whether there may be another; `None` if the body is not of the expected form.
     pub fn add(&mut self, list: GitHubList, body: &[u8]) -> Option<bool> {
         let count = match list {
-            GitHubList::Organisations => {
-                let page: Vec<Organisation> = read(body)?;
-                let count = page.len();
-                self.organisations.extend(page);
-                count
-            }
-            GitHubList::Teams => {
-                let page: Vec<Team> = read(body)?;
-                let count = page.len();
-                self.teams.extend(page);
-                count
-            }
+            GitHubList::Organisations => extend(&mut self.organisations, body)?,
+            GitHubList::Teams => extend(&mut self.teams, body)?,
         };
         Some(count >= GITHUB_AT_ONCE)
     }
@@ -107,7 +92,7 @@ impl GitHubMembers {
     /// and `org_ids` and `team_ids`, since a name can be given up and taken by another. The ids are strings,
     /// because rules match only strings within lists.
     pub fn into_claims(self) -> Map<String, Value> {
-        let User { id, login } = self.user;
+        let Account { id, login } = self.user;
         let id_text = |id: u64| Value::from(id.to_string());
         let team = |team: &Team| format!("{}/{}", team.organization.login, team.slug);
         let orgs = self.organisations.iter().map(|it| it.login.clone());
@@ -128,6 +113,14 @@ impl GitHubMembers {
             .map(|(name, value)| (name.to_owned(), value))
             .collect()
     }
+}
+
+/// Adds the items of a page, and returns their number.
+fn extend<T: DeserializeOwned>(all: &mut Vec<T>, body: &[u8]) -> Option<usize> {
+    let page: Vec<T> = read(body)?;
+    let count = page.len();
+    all.extend(page);
+    Some(count)
 }
 
 fn read<T: DeserializeOwned>(body: &[u8]) -> Option<T> {

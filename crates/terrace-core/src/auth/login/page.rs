@@ -1,6 +1,6 @@
 //! The pages of a sign-in.
 //!
-//! All text from a request, a provider or a setting goes through [`Html::text`], which escapes it; only
+//! All text from a request, a provider or a setting stands for a `{}` of [`Html::with`], which escapes it; only
 //! literals of this program are written unescaped. There are no scripts, and nothing is loaded.
 
 use super::{Client, Consent, ReturnPath, SIGN_IN_PATH, SignInPurpose};
@@ -17,22 +17,29 @@ pub(super) struct Html(String);
 
 impl Html {
     /// Appends a literal of this program without escaping.
-    pub(super) fn raw(mut self, html: &'static str) -> Self {
-        self.0.push_str(html);
-        self
+    pub(super) fn raw(self, html: &'static str) -> Self {
+        self.with(html, &[])
     }
 
-    /// Appends untrusted text, escaped for an element or an attribute in double quotes.
-    pub(super) fn text(mut self, text: &str) -> Self {
-        for char in text.chars() {
-            match char {
-                '&' => self.0.push_str("&amp;"),
-                '<' => self.0.push_str("&lt;"),
-                '>' => self.0.push_str("&gt;"),
-                '"' => self.0.push_str("&quot;"),
-                '\'' => self.0.push_str("&#39;"),
-                char => self.0.push(char),
+    /// Appends a literal of this program, in which each `{}` stands for one of these texts. They are untrusted: they are escaped
+    /// for an element or an attribute in double quotes.
+    pub(super) fn with(mut self, html: &'static str, texts: &[&str]) -> Self {
+        let mut texts = texts.iter();
+        let (first, rest) = html.split_once("{}").unwrap_or((html, ""));
+        self.0.push_str(first);
+        for part in rest.split("{}").filter(|_| first.len() < html.len()) {
+            let text = texts.next().copied().unwrap_or_default();
+            for char in text.chars() {
+                match char {
+                    '&' => self.0.push_str("&amp;"),
+                    '<' => self.0.push_str("&lt;"),
+                    '>' => self.0.push_str("&gt;"),
+                    '"' => self.0.push_str("&quot;"),
+                    '\'' => self.0.push_str("&#39;"),
+                    char => self.0.push(char),
+                }
             }
+            self.0.push_str(part);
         }
         self
     }
@@ -42,32 +49,34 @@ impl Html {
     pub(super) fn begin_again(self, origin: &str, purpose: Option<&SignInPurpose>) -> Self {
         let host = authority(origin);
         let html = match purpose {
-            Some(SignInPurpose::Page(path)) => return self
-                .raw("<p><a href=\"")
-                .text(&sign_in_url(path))
-                .raw("\">Sign in again</a>.</p>"),
+            Some(SignInPurpose::Page(path)) => {
+                let link = r#"<p><a href="{}">Sign in again</a>.</p>"#;
+                return self.with(link, &[&sign_in_url(path)]);
+            }
             Some(SignInPurpose::Token(authorization)) => {
-                let html = self.raw("<p><a href=\"").text(&authorization.refusal(origin));
+                let url = authorization.refusal(origin);
                 match authorization.client {
-                    Client::Application { .. } => return html
-                        .raw("\">Notify the application</a>, so that it stops waiting. Then connect it to this registry again.</p>"),
-                    Client::Terminal => html
-                        .raw("\">Notify the terminal</a>, so that it stops waiting.</p>"),
+                    Client::Application { .. } => return self.with(
+                        r#"<p><a href="{}">Notify the application</a>, so that it stops waiting. Then connect it to this registry again.</p>"#,
+                        &[&url],
+                    ),
+                    Client::Terminal => self.with(
+                        r#"<p><a href="{}">Notify the terminal</a>, so that it stops waiting.</p>"#,
+                        &[&url],
+                    ),
                 }
             }
-            None => self
-                .raw("<p>If you were opening a page of this registry, <a href=\"")
-                .text(SIGN_IN_PATH)
-                .raw("\">sign in again</a>. If you were connecting an application, connect it again.</p>"),
+            None => self.with(
+                r#"<p>If you were opening a page of this registry, <a href="{}">sign in again</a>. If you were connecting an application, connect it again.</p>"#,
+                &[SIGN_IN_PATH],
+            ),
         };
-        html.raw("<p>Or press <kbd>Ctrl</kbd>-<kbd>C</kbd> in the terminal, or <kbd>Ctrl</kbd>-<kbd>\\</kbd> ")
-            .raw("if that has no effect. Then start again with <code>terraform login ")
-            .text(host)
-            .raw("</code>, <code>tofu login ")
-            .text(host)
-            .raw("</code> or <code>terrace login ")
-            .text(host)
-            .raw("</code>.</p>")
+        html.with(
+            "<p>Or press <kbd>Ctrl</kbd>-<kbd>C</kbd> in the terminal, or <kbd>Ctrl</kbd>-<kbd>\\</kbd> if that has no effect. \
+             Then start again with <code>terraform login {}</code>, <code>tofu login {}</code> or \
+             <code>terrace login {}</code>.</p>",
+            &[host; 3],
+        )
     }
 }
 
@@ -98,14 +107,12 @@ pub(super) fn page<S>(
     form: Option<String>,
 ) -> Reply<S> {
     let html = Html::default()
-        .raw("<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\">")
-        .raw("<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\"><title>")
-        .raw(title)
-        .raw("</title><style>")
+        .with(
+            r#"<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1"><title>{}</title><style>"#,
+            &[title],
+        )
         .raw(STYLE)
-        .raw("</style></head><body><main><h1>")
-        .raw(title)
-        .raw("</h1>");
+        .with("</style></head><body><main><h1>{}</h1>", &[title]);
     let html = Html(html.0 + &body.0).raw("</main></body></html>\n");
     let form_action = match form {
         Some(source) => format!("'self' {source}"),
@@ -127,93 +134,80 @@ pub fn consent_page<S>(
     host: &str,
     expires: UnixTime,
 ) -> Reply<S> {
-    let token = &consent.token;
-    let body = Html::default()
-        .raw("<p>You are signed in to <strong>")
-        .text(host)
-        .raw("</strong> as <strong>")
-        .text(&token.person.name.to_string())
-        .raw("</strong>.</p>");
-    let authorization = &consent.authorization;
+    let Consent {
+        token,
+        authorization,
+        ..
+    } = consent;
+    let person = token.person.name.to_string();
+    let body = Html::default().with(
+        "<p>You are signed in to <strong>{}</strong> as <strong>{}</strong>.</p>",
+        &[host, &person],
+    );
     let body = match &authorization.client {
         Client::Terminal => body.raw("<p>A terminal on this computer"),
         // Only the host of an application is verified.
-        Client::Application { id, .. } => body
-            .raw("<p>An application that calls itself <strong>")
-            .text(&name.map(ToString::to_string).unwrap_or_default())
-            .raw("</strong>, as described by <strong>")
-            .text(id.host())
-            .raw("</strong>,"),
+        Client::Application { id, .. } => body.with(
+            "<p>An application that calls itself <strong>{}</strong>, as described by <strong>{}</strong>,",
+            &[&name.map(ToString::to_string).unwrap_or_default(), id.host()],
+        ),
     };
     let body = body.raw(" requests a token that allows it to:</p><ul>");
-    let body = rights(body, &token.scopes)
-        .raw("</ul><p>The token is valid until ")
-        .text(&expires.to_string())
-        .raw(", or until it is revoked.</p>")
-        .raw("<form method=\"post\" action=\"/oauth/consent\">")
-        .raw("<input type=\"hidden\" name=\"consent\" value=\"")
-        .text(sealed)
-        .raw("\"><button class=\"allow\" name=\"answer\" value=\"allow\">Allow</button>");
+    let body = rights(body, &token.scopes).with(
+        r#"</ul><p>The token is valid until {}, or until it is revoked.</p><form method="post" action="/oauth/consent"><input type="hidden" name="consent" value="{}"><button class="allow" name="answer" value="allow">Allow</button>"#,
+        &[&expires.to_string(), sealed],
+    );
     let body = match token.scopes == token.scopes.to_read() {
         true => body,
-        false => body.raw("<button name=\"answer\" value=\"read\">Allow reading only</button>"),
+        false => body.raw(r#"<button name="answer" value="read">Allow reading only</button>"#),
     };
-    let body = body.raw("<button name=\"answer\" value=\"refuse\">Refuse</button></form>");
+    let body = body.raw(r#"<button name="answer" value="refuse">Refuse</button></form>"#);
+    let redirect = &authorization.redirect;
     let (title, body) = match &authorization.client {
         Client::Terminal => (
             "Give your terminal a token?",
-            body.raw("<p class=\"note\">Allow this only if you have just run <code>terraform login</code>, ")
-                .raw("<code>tofu login</code> or <code>terrace login</code> on this computer. The token goes to port ")
-                .text(&authorization.redirect.port().unwrap_or_default().to_string())
-                .raw(" of it, and nowhere else.</p>"),
+            body.with(
+                r#"<p class="note">Allow this only if you have just run <code>terraform login</code>, <code>tofu login</code> or <code>terrace login</code> on this computer. The token goes to port {} of it, and nowhere else.</p>"#,
+                &[&redirect.port().unwrap_or_default().to_string()],
+            ),
         ),
         Client::Application { resource, .. } => (
             "Give an application a token?",
-            body.raw("<p class=\"note\">Allow this only if you have just connected this application to the registry. Any ")
-                .raw("program on this computer can use the description of another one. The token goes to <code>")
-                .text(authorization.redirect.as_str())
-                .raw("</code>, which is this computer, and only <code>")
-                .text(resource.as_str())
-                .raw("</code> accepts it.</p>"),
+            body.with(
+                r#"<p class="note">Allow this only if you have just connected this application to the registry. Any program on this computer can use the description of another one. The token goes to <code>{}</code>, which is this computer, and only <code>{}</code> accepts it.</p>"#,
+                &[redirect.as_str(), resource.as_str()],
+            ),
         ),
     };
-    page(200, title, body, Some(authorization.redirect.form_source()))
+    page(200, title, body, Some(redirect.form_source()))
 }
 
 /// Creates the page that a browser shows after it has signed out of a registry in which every page needs a sign-in.
 /// A redirect to one would sign in again at once, if the provider still knows the person.
 pub fn signed_out_page<S>(host: &str) -> Reply<S> {
-    let body = Html::default()
-        .raw("<p>This browser is signed out of <strong>")
-        .text(host)
-        .raw("</strong>. You may still be signed in at the sign-in provider.</p><p><a href=\"")
-        .text(SIGN_IN_PATH)
-        .raw("\">Sign in again</a>.</p>");
+    let body = Html::default().with(
+        r#"<p>This browser is signed out of <strong>{}</strong>. You may still be signed in at the sign-in provider.</p><p><a href="{}">Sign in again</a>.</p>"#,
+        &[host, SIGN_IN_PATH],
+    );
     page(200, "You are signed out", body, None)
 }
 
 /// Lists the scopes of a token in words.
 fn rights(body: Html, scopes: &Scopes) -> Html {
     scopes.iter().fold(body, |body, scope| {
-        let body = body.raw("<li>");
-        let body = match scope {
-            Scope::Admin => body.raw("do <strong>everything</strong>, as an administrator"),
-            Scope::Backup => body.raw("copy everything that is stored, for a backup"),
-            Scope::Read => body.raw("read everything"),
-            Scope::ReadOf(owner) => body.raw("read the packages of ").text(&owner.to_string()),
-            Scope::Publish(owner) => {
-                let owner = owner.to_string();
-                body.raw("publish and read the packages of ").text(&owner)
-            }
-            Scope::AdminOf(owner) => {
-                let body = body
-                    .raw("<strong>administer</strong> ")
-                    .text(&owner.to_string());
-                body.raw(": its packages, signing keys, tokens and rules")
+        let html = match scope {
+            Scope::Admin => "do <strong>everything</strong>, as an administrator{}",
+            Scope::Backup => "copy everything that is stored, for a backup{}",
+            Scope::Read => "read everything{}",
+            Scope::ReadOf(_) => "read the packages of {}",
+            Scope::Publish(_) => "publish and read the packages of {}",
+            Scope::AdminOf(_) => {
+                "<strong>administer</strong> {}: its packages, signing keys, tokens and rules"
             }
         };
-        let scope = scope.to_string();
-        body.raw(" (<code>").text(&scope).raw("</code>)</li>")
+        let owners = scope.owners().map(ToString::to_string).unwrap_or_default();
+        let body = body.raw("<li>").with(html, &[&owners]);
+        body.with(" (<code>{}</code>)</li>", &[&scope.to_string()])
     })
 }
 
@@ -258,7 +252,7 @@ mod tests {
     }
 
     fn shown(text: &str) -> String {
-        let body = Html::default().raw("<p>").text(text).raw("</p>");
+        let body = Html::default().with("<p>{}</p>", &[text]);
         let reply: Reply<()> = page(200, "T", body, None);
         let Body::Text(html) = reply.body else {
             panic!()

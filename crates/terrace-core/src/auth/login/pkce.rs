@@ -7,6 +7,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::Digest as _;
 use subtle::ConstantTimeEq as _;
+use terrace_base::percent::is_unreserved;
 
 /// The hash of a secret that the client reveals last (RFC 7636, section 4.2, `S256`).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,8 +58,6 @@ impl FromStr for Verifier {
     type Err = &'static str;
 
     fn from_str(text: &str) -> Result<Self, &'static str> {
-        let is_unreserved =
-            |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~');
         let is_verifier = (43..=128).contains(&text.len()) && text.bytes().all(is_unreserved);
         is_verifier
             .then(|| Self(text.to_owned()))

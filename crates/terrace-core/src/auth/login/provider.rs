@@ -4,7 +4,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
 
-use super::pkce::{Challenge, Verifier};
+use super::pkce::Verifier;
 use crate::http::form::encoded;
 use terrace_base::percent::encode;
 use terrace_base::secret::Secret;
@@ -37,21 +37,6 @@ pub struct OAuthClient {
     pub scopes: String,
 }
 
-/// A redirect to the provider, from which the browser returns to the callback.
-#[derive(Debug)]
-pub struct Visit<'v> {
-    /// The provider's authorization endpoint.
-    pub endpoint: &'v str,
-    /// The URL to which the browser returns.
-    pub callback: &'v str,
-    /// The state that the browser returns.
-    pub state: &'v str,
-    /// The nonce that the provider puts into its ID token.
-    pub nonce: Option<&'v str>,
-    /// The PKCE challenge for the registry's own verifier.
-    pub challenge: Option<&'v Challenge>,
-}
-
 /// The provider's response to a code (RFC 6749, sections 5.1 and 5.2; OpenID Connect Core, section 3.1.3.3).
 #[derive(Debug, Default, Deserialize)]
 pub struct ProviderAnswer {
@@ -73,26 +58,32 @@ impl OAuthClient {
         self.secret.is_none() || methods.iter().any(|method| method == "S256")
     }
 
-    /// Returns the URL at which a person signs in (OpenID Connect Core, section 3.1.2.1).
-    pub fn visit(&self, visit: &Visit<'_>) -> String {
+    /// Returns the URL of the provider at which a person signs in (OpenID Connect Core, section 3.1.2.1). The browser returns to
+    /// `callback` with `state`. The provider puts the nonce into its ID token, and gets the challenge for the registry's own
+    /// verifier.
+    pub fn sign_in_url(
+        &self,
+        endpoint: &str,
+        callback: &str,
+        state: &str,
+        nonce: Option<&str>,
+        verifier: Option<&Verifier>,
+    ) -> String {
         let mut parameters = vec![
             ("response_type", "code"),
             ("client_id", self.id.as_str()),
-            ("redirect_uri", visit.callback),
+            ("redirect_uri", callback),
             ("scope", self.scopes.as_str()),
-            ("state", visit.state),
+            ("state", state),
         ];
-        parameters.extend(visit.nonce.map(|nonce| ("nonce", nonce)));
-        if let Some(challenge) = visit.challenge {
+        parameters.extend(nonce.map(|nonce| ("nonce", nonce)));
+        let challenge = verifier.map(Verifier::challenge);
+        if let Some(challenge) = &challenge {
             parameters.push(("code_challenge", challenge.as_str()));
             parameters.push(("code_challenge_method", "S256"));
         }
-        let joint = if visit.endpoint.contains('?') {
-            '&'
-        } else {
-            '?'
-        };
-        format!("{}{joint}{}", visit.endpoint, encoded(&parameters))
+        let joint = if endpoint.contains('?') { '&' } else { '?' };
+        format!("{endpoint}{joint}{}", encoded(&parameters))
     }
 
     /// Returns the form that redeems a code, and its `Authorization` header, for each method of client authentication that the
@@ -143,6 +134,9 @@ impl ProviderAnswer {
 mod tests {
     use super::*;
 
+    /// The example of RFC 7636, appendix B.
+    const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
+
     fn client(secret: Option<&str>) -> OAuthClient {
         OAuthClient {
             id: "terrace & co".to_owned(),
@@ -161,40 +155,29 @@ mod tests {
 
     #[test]
     fn the_sign_in_url_contains_all_parameters() {
-        let challenge = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
-            .parse()
-            .unwrap();
-        let mut visit = Visit {
-            endpoint: "https://a.example/auth?kc=1",
-            callback: "https://registry.example.com/oauth/callback",
-            state: "a.b",
-            nonce: Some("n"),
-            challenge: Some(&challenge),
+        let verifier = VERIFIER.parse().unwrap();
+        let callback = "https://registry.example.com/oauth/callback";
+        let url = |endpoint, nonce, verifier| {
+            client(None).sign_in_url(endpoint, callback, "a.b", nonce, verifier)
         };
         assert_eq!(
-            client(None).visit(&visit),
+            url("https://a.example/auth?kc=1", Some("n"), Some(&verifier)),
             "https://a.example/auth?kc=1&response_type=code&client_id=terrace%20%26%20co\
              &redirect_uri=https%3A%2F%2Fregistry.example.com%2Foauth%2Fcallback\
              &scope=openid%20email&state=a.b&nonce=n\
              &code_challenge=E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM&code_challenge_method=S256"
         );
-        (visit.endpoint, visit.nonce, visit.challenge) = ("https://a.example/auth", None, None);
-        let url = client(None).visit(&visit);
-        assert!(
-            url.starts_with("https://a.example/auth?response_type=code&"),
-            "{url}"
-        );
-        assert!(
-            !url.contains("nonce") && !url.contains("challenge"),
-            "{url}"
+        assert_eq!(
+            url("https://a.example/auth", None, None),
+            "https://a.example/auth?response_type=code&client_id=terrace%20%26%20co\
+             &redirect_uri=https%3A%2F%2Fregistry.example.com%2Foauth%2Fcallback\
+             &scope=openid%20email&state=a.b"
         );
     }
 
     #[test]
     fn the_client_authenticates_by_a_method_that_the_provider_supports() {
-        let verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
-            .parse()
-            .unwrap();
+        let verifier = VERIFIER.parse().unwrap();
         let form = "grant_type=authorization_code&code=c%2F1&redirect_uri=https%3A%2F%2Fr%2Fc";
         let redemption = |secret, verifier: Option<&Verifier>, methods: &[&str]| {
             let methods: Vec<String> = methods.iter().map(|it| (*it).to_owned()).collect();
@@ -215,10 +198,7 @@ mod tests {
         ] {
             assert_eq!(redemption(Some("s:t"), None, methods), expected);
         }
-        let public = format!(
-            "{form}&code_verifier={}&client_id=terrace%20%26%20co",
-            "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
-        );
+        let public = format!("{form}&code_verifier={VERIFIER}&client_id=terrace%20%26%20co");
         let found = redemption(None, Some(&verifier), &["client_secret_basic"]);
         assert_eq!(found, [(public, None)]);
     }

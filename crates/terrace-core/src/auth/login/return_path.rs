@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use terrace_base::percent::is_unreserved;
+
 /// Maximum length of the path and query of the page to which a sign-in returns. It travels to the provider and back in a
 /// URL, next to a code of its own.
 const RETURN_PATH_BYTES: usize = 512;
@@ -51,7 +53,7 @@ fn is_path(text: &str) -> bool {
 
 /// Whether a path of a page may contain this byte: those of names, versions and documents.
 fn is_of_segment(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~' | b'+')
+    is_unreserved(byte) || byte == b'+'
 }
 
 /// Whether a query may contain this byte (RFC 3986, section 3.4).

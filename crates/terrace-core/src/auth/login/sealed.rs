@@ -384,7 +384,7 @@ mod tests {
         let token = consent(TERMINAL).token;
         let redeemed = terminal.clone().redeem(&request(None, PORT, Some("x")));
         assert_eq!(redeemed, Ok((token.clone(), None)));
-        let resource: Resource = RESOURCE.parse().unwrap();
+        let resource = Resource::new(RESOURCE, "");
         for (redirect, asked) in [(REDIRECT, Some(RESOURCE)), (None, None)] {
             let redeemed = application.clone().redeem(&request(ID, redirect, asked));
             assert_eq!(redeemed, Ok((token.clone(), Some(resource.clone()))));

@@ -1,17 +1,14 @@
 //! The last step of a sign-in: a program redeems its code for a token.
 
-use serde::Serialize;
-
 use super::authorization::{REFUSED, client_id, redirect_of_terminal};
 use super::client::{ClientId, LoopbackRedirect};
 use super::pkce::Verifier;
 use crate::auth::access::{Scopes, SealError};
 use crate::auth::login::LOGIN_CODE_SECONDS;
-use crate::auth::oauth;
+use crate::auth::oauth::{self, GrantedToken};
 use crate::auth::parameter::{ParameterError, must_be, optional, required};
 use crate::http::form::Form;
-use crate::http::reply::{CachePolicy, Reply};
-use terrace_base::json;
+use crate::http::reply::Reply;
 
 /// A program's request for a token (clients.md 7.6).
 #[derive(Debug)]
@@ -31,18 +28,6 @@ pub struct TokenRequest {
 
 /// The parameter with the resource of a token.
 pub(super) const RESOURCE: &str = "resource";
-
-/// The response with a token (RFC 6749, section 5.1). Clients keep the token and drop the rest (clients.md
-/// 7.7).
-#[derive(Debug, Serialize)]
-pub struct LoginToken {
-    access_token: String,
-    token_type: &'static str,
-    expires_in: u64,
-    /// The granted scopes, which an application may have requested otherwise.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    scope: Option<String>,
-}
 
 /// The reason why a code is not redeemed. Clients show the message to their users.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -110,22 +95,16 @@ impl TokenRequest {
     }
 }
 
-impl LoginToken {
-    /// Creates the response for a token that expires after `expires_in` seconds. It names the granted scopes for an application.
-    pub fn new(text: String, expires_in: u64, scopes: Option<&Scopes>) -> Self {
-        Self {
-            access_token: text,
-            token_type: "bearer",
-            expires_in,
-            scope: scopes.map(Scopes::to_string),
-        }
-    }
-
-    /// Returns the response, with the only media type that OpenTofu accepts (clients.md 14.1).
-    pub fn reply<S>(&self) -> Reply<S> {
-        let text = json::to_string(self);
-        Reply::json(200, CachePolicy::NoStore, text).with("pragma", "no-cache")
-    }
+/// Returns the response with a token that expires after `expires_in` seconds. It names the granted scopes for an application.
+pub fn token_reply<S>(text: &str, expires_in: u64, scopes: Option<&Scopes>) -> Reply<S> {
+    let granted = GrantedToken {
+        access_token: text,
+        issued_token_type: None,
+        token_type: "bearer",
+        expires_in,
+        scope: scopes.map(Scopes::to_string),
+    };
+    granted.reply().with("pragma", "no-cache")
 }
 
 impl RedemptionError {
@@ -228,42 +207,19 @@ mod tests {
 
     #[test]
     fn an_invalid_parameter_is_reported_with_its_error_code() {
+        let [request, client] = ["invalid_request", "invalid_client"];
+        let (grant, refused) = ("unsupported_grant_type", "sign-in was refused");
         for (from, to, error, parameter) in [
-            (
-                "authorization_code",
-                "password",
-                "unsupported_grant_type",
-                "grant_type",
-            ),
-            (
-                "&grant_type=authorization_code",
-                "",
-                "invalid_request",
-                "grant_type",
-            ),
-            ("terraform-cli", "other", "invalid_client", "client_id"),
-            (
-                "client_id=terraform-cli&",
-                "",
-                "invalid_client",
-                "client_id",
-            ),
-            ("code=a.b&", "", "invalid_request", "code"),
-            (
-                "code=a.b&",
-                "code=refused&",
-                "invalid_grant",
-                "sign-in was refused",
-            ),
-            ("code=a.b", "code=a.b&code=a.b", "invalid_request", "code"),
-            (
-                "code_verifier=",
-                "code_verifier=+",
-                "invalid_request",
-                "code_verifier",
-            ),
-            ("localhost", "127.0.0.1", "invalid_request", "redirect_uri"),
-            ("10003", "10011", "invalid_request", "redirect_uri"),
+            ("authorization_code", "password", grant, "grant_type"),
+            ("&grant_type", "&x", request, "grant_type"),
+            ("terraform-cli", "other", client, "client_id"),
+            ("client_id", "x", client, "client_id"),
+            ("code=a.b&", "", request, "code"),
+            ("code=a.b&", "code=refused&", "invalid_grant", refused),
+            ("code=a.b", "code=a.b&code=a.b", request, "code"),
+            ("verifier=", "verifier=+", request, "code_verifier"),
+            ("localhost", "127.0.0.1", request, "redirect_uri"),
+            ("10003", "10011", request, "redirect_uri"),
         ] {
             let fault =
                 TokenRequest::parse(FORM.replacen(from, to, 1).as_bytes(), false).unwrap_err();
@@ -273,11 +229,14 @@ mod tests {
             assert!(text.starts_with(&begin), "{text}");
         }
         assert!(TokenRequest::parse(b"\xff", true).is_err());
+        let (status, text) = message(&RedemptionError::Other(RESOURCE));
+        assert_eq!(status, 400);
+        assert!(text.contains("\"invalid_target\""), "{text}");
     }
 
     #[test]
     fn the_response_has_the_form_that_clients_accept_7_7() {
-        let reply: Reply<()> = LoginToken::new("terrace_x".to_owned(), 60, None).reply();
+        let reply: Reply<()> = token_reply("terrace_x", 60, None);
         assert_eq!(reply.header("content-type"), Some("application/json"));
         let text = r#"{"access_token":"terrace_x","token_type":"bearer","expires_in":60}"#;
         assert_eq!(reply.body, Body::Text(text.to_owned()));

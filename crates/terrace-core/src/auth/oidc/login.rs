@@ -4,8 +4,8 @@ use std::str::FromStr;
 
 use serde_json::{Map, Value};
 
+use super::GrantedScopes;
 use super::rule::{Lists, Rule, RuleName, parse_rules, union};
-use super::{GrantError, GrantedScopes};
 use terrace_jose::Quoted;
 
 /// The rules of a deployment: a JSON list such as
@@ -21,7 +21,7 @@ use terrace_jose::Quoted;
 /// anything into `email`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LoginRules {
-    rules: Vec<(RuleName, Rule)>,
+    pub(super) rules: Vec<(RuleName, Rule)>,
 }
 
 impl LoginRules {
@@ -29,11 +29,13 @@ impl LoginRules {
     ///
     /// # Errors
     /// The reason why nothing is granted.
-    pub fn scopes(&self, claims: &Map<String, Value>) -> Result<GrantedScopes, GrantError> {
+    pub fn scopes(&self, claims: &Map<String, Value>) -> Result<GrantedScopes, String> {
         let verdicts = self.rules.iter();
         let verdicts =
             verdicts.map(|(name, rule)| (*name, rule, rule.compare(claims, Lists::AnyOf)));
-        union(verdicts).unwrap_or(Err(GrantError::NoRoles))
+        let none =
+            "there is no rule for sign-in: set TERRACE_LOGIN_RULES, or run `terrace role add`";
+        union(verdicts).unwrap_or_else(|| Err(none.to_owned()))
     }
 
     /// Returns these rules together with others.
@@ -42,10 +44,6 @@ impl LoginRules {
         Self {
             rules: [&*self.rules, &*others.rules].concat(),
         }
-    }
-
-    pub(super) fn push(&mut self, name: RuleName, rule: Rule) {
-        self.rules.push((name, rule));
     }
 
     /// Returns warnings about rules, one line each. `subject` names a rule.

@@ -20,7 +20,7 @@ pub struct MirrorBlock {
 
 /// The active blocks of parts of the mirror, the oldest first.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct MirrorBlocks(Vec<(RuleId, UnixTime, MirrorBlock)>);
+pub struct MirrorBlocks(pub(super) Vec<(RuleId, UnixTime, MirrorBlock)>);
 
 impl MirrorBlock {
     /// Parses the members of a rule: `{"providers":"registry.example.com/acme","reason":"see SEC-12"}`.
@@ -39,10 +39,6 @@ impl MirrorBlock {
 }
 
 impl MirrorBlocks {
-    pub(super) fn push(&mut self, id: RuleId, created: UnixTime, block: MirrorBlock) {
-        self.0.push((id, created, block));
-    }
-
     /// Returns the block of a mirrored package as a status that applies to all its versions: that of the oldest rule.
     pub fn status_of(&self, package: &Package) -> Option<ReleaseStatus> {
         let mut blocks = self.0.iter();

@@ -5,25 +5,16 @@ use std::fmt;
 use serde_json::{Map, Value};
 
 use super::ci_system::is_standard;
-use super::{ClaimPattern, GrantError, limits};
-use crate::auth::access::{Scope, ScopeError, Scopes};
+use super::{ClaimPattern, limits};
+use crate::auth::access::{Scope, Scopes};
 use crate::limits as access_limits;
 use crate::model::owner::OwnerPattern;
 use crate::model::rule_id::RuleId;
-use terrace_jose::{Claims, Quoted, json};
+use terrace_jose::{Quoted, json};
 
 /// Number of scopes of one host of mirrored providers beyond which a stored rule comes after all others, so that an
 /// administrator of the host leaves some of the [`access_limits::SCOPES`] to the rules of others.
 const SCOPES_OF_HOST: usize = 15;
-
-/// The grant for a token.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Grant {
-    /// The claims of the token.
-    pub claims: Claims,
-    /// The granted scopes.
-    pub granted: GrantedScopes,
-}
 
 /// The scopes of all matching rules.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,7 +28,7 @@ pub struct GrantedScopes {
 /// The common part of all rules: required claims and granted scopes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Rule {
-    scopes: Vec<Scope>,
+    pub(super) scopes: Vec<Scope>,
     claims: Vec<(String, ClaimPattern)>,
 }
 
@@ -144,7 +135,7 @@ pub(super) fn misshapen(name: &str, found: &Value, wanted: &str) -> String {
 /// others the scopes that the rules before it, those of the configuration and older stored ones, grant them.
 pub(super) fn union<'r>(
     verdicts: impl Iterator<Item = (RuleName, &'r Rule, Result<(), ClaimMismatch>)>,
-) -> Option<Result<GrantedScopes, GrantError>> {
+) -> Option<Result<GrantedScopes, String>> {
     let mut granted: Vec<Scope> = Vec::new();
     let mut late: Vec<(RuleName, &Rule)> = Vec::new();
     let mut left_out: Vec<RuleName> = Vec::new();
@@ -176,12 +167,13 @@ pub(super) fn union<'r>(
         }
     }
     if !granted.is_empty() {
-        let scopes = Scopes::united(granted).map_err(GrantError::Scopes);
+        let scopes = Scopes::united(granted);
         return Some(scopes.map(|scopes| GrantedScopes { scopes, left_out }));
     }
     let (rule, ClaimMismatch { why, .. }) = nearest?;
-    let closest = format!("the closest, rule {rule}, {why}");
-    Some(Err(GrantError::NoRule(closest)))
+    Some(Err(format!(
+        "no rule matches it: the closest, rule {rule}, {why}"
+    )))
 }
 
 /// Returns whether these scopes are not too many, and leave some to other hosts than those of `added`.
@@ -226,11 +218,6 @@ impl Rule {
     pub(super) fn claims(&self) -> impl Iterator<Item = (&str, &ClaimPattern)> {
         let claims = self.claims.iter();
         claims.map(|(name, pattern)| (&**name, pattern))
-    }
-
-    /// Returns the granted scopes.
-    pub(super) fn scopes(&self) -> &[Scope] {
-        &self.scopes
     }
 
     /// Returns whether the rule allows more than reading packages: changes, or copies of everything that is stored.
@@ -326,7 +313,7 @@ fn read_scopes(value: &Value) -> Result<Vec<Scope>, String> {
         .map(|one| {
             let scope = one.as_str().ok_or_else(|| wrong(one))?;
             let scope = scope.parse();
-            scope.map_err(|why: ScopeError| format!("has an invalid scope: {why}"))
+            scope.map_err(|why: String| format!("has an invalid scope: {why}"))
         })
         .collect()
 }

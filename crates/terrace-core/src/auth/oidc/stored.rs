@@ -130,7 +130,7 @@ impl StoredRule {
         let parsed = parsed.map_err(|why| format!("the rule {why}"))?;
         // Administrators of a namespace add rules, too, so a request to a private issuer might reach what they cannot.
         if let Parsed::Trust(rule) = &parsed
-            && let Err(why) = Guard::public().check(rule.issuer().as_url().into())
+            && let Err(why) = Guard::public().check(rule.issuer.as_url().into())
         {
             return Err(format!(
                 "the rule has an issuer that only TERRACE_TRUSTED_PUBLISHERS may name, in the configuration: {why}"
@@ -148,8 +148,8 @@ impl StoredRule {
     /// administrators of the whole registry.
     pub fn required_scopes(&self) -> impl Iterator<Item = &Scope> {
         match &self.parsed {
-            Parsed::Trust(rule) => rule.scopes().iter(),
-            Parsed::Role(rule) => rule.scopes().iter(),
+            Parsed::Trust(rule) => rule.rule.scopes.iter(),
+            Parsed::Role(rule) => rule.scopes.iter(),
             Parsed::Block(_) => [Scope::Admin].as_slice().iter(),
         }
     }
@@ -243,9 +243,9 @@ impl RuleIndex {
             };
             let name = RuleName::Stored(id);
             match StoredRule::parse(*kind, text).map(|rule| rule.parsed) {
-                Ok(Parsed::Trust(rule)) => rules.trusted_publishers.push(name, rule),
-                Ok(Parsed::Role(rule)) => rules.login.push(name, rule),
-                Ok(Parsed::Block(block)) => rules.blocks.push(id, created, block),
+                Ok(Parsed::Trust(rule)) => rules.trusted_publishers.rules.push((name, rule)),
+                Ok(Parsed::Role(rule)) => rules.login.rules.push((name, rule)),
+                Ok(Parsed::Block(block)) => rules.blocks.0.push((id, created, block)),
                 Err(fault) => faults.push(format!("rule {id} has no effect: {fault}")),
             }
         }
@@ -266,6 +266,7 @@ impl fmt::Display for RuleKind {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::auth::oidc::GrantedScopes;
     use crate::model::package::Package;
     use crate::pinned::assert_pinned;
 
@@ -301,40 +302,24 @@ mod tests {
             r#"{{"scopes":["read"],"claims":{{"a":"{}"}}}}"#,
             "x".repeat(2_048)
         );
-        for (kind, text) in [
-            (RuleKind::Trust, "[]"),
-            (RuleKind::Trust, "{"),
-            (
-                RuleKind::Role,
-                r#"{"scopes":["read"],"scopes":["admin"],"claims":{"sub":"a"}}"#,
-            ),
-            (RuleKind::Role, TRUST),
-            (
-                RuleKind::Role,
-                r#"{"scopes":["admin:acme"],"claims":{"sub":"*"}}"#,
-            ),
-            (
-                RuleKind::Role,
-                r#"{"scopes":["publish:acme"],"claims":{"email":"*@*acme.example"}}"#,
-            ),
-            (RuleKind::Role, &long),
-            (
-                RuleKind::Trust,
-                r#"{"scopes":["admin"],"issuer":"https://gitlab.com","claims":{"project_path":"acme/widget"}}"#,
-            ),
-            (
-                RuleKind::Trust,
-                r#"{"scopes":["read"],"issuer":"https://gitlab.com","claims":{"ref":"main"}}"#,
-            ),
-            (
-                RuleKind::Trust,
-                r#"{"scopes":["read"],"issuer":"https://10.0.0.1","claims":{"sub":"a"}}"#,
-            ),
-            (
-                RuleKind::Trust,
-                r#"{"scopes":["read"],"issuer":"https://localhost:8443","claims":{"sub":"a"}}"#,
-            ),
-        ] {
+        let trusts = [
+            "[]",
+            "{",
+            r#"{"scopes":["admin"],"issuer":"https://gitlab.com","claims":{"project_path":"acme/widget"}}"#,
+            r#"{"scopes":["read"],"issuer":"https://gitlab.com","claims":{"ref":"main"}}"#,
+            r#"{"scopes":["read"],"issuer":"https://10.0.0.1","claims":{"sub":"a"}}"#,
+            r#"{"scopes":["read"],"issuer":"https://localhost:8443","claims":{"sub":"a"}}"#,
+        ];
+        let roles = [
+            TRUST,
+            &long,
+            r#"{"scopes":["read"],"scopes":["admin"],"claims":{"sub":"a"}}"#,
+            r#"{"scopes":["admin:acme"],"claims":{"sub":"*"}}"#,
+            r#"{"scopes":["publish:acme"],"claims":{"email":"*@*acme.example"}}"#,
+        ];
+        let trusts = trusts.map(|text| (RuleKind::Trust, text));
+        let roles = roles.map(|text| (RuleKind::Role, text));
+        for (kind, text) in trusts.into_iter().chain(roles) {
             assert!(StoredRule::parse(kind, text).is_err(), "{text}");
         }
         let delegated = TRUST.replace("publish:acme", "admin:acme");
@@ -420,50 +405,43 @@ mod tests {
         assert_eq!(index.rules.len(), 3);
     }
 
+    /// Returns a role with this ID and age for Zoe.
+    fn role(number: u64, created: u64, scopes: &[String]) -> (RuleId, RuleDocument) {
+        let rule = serde_json::json!({ "scopes": scopes, "claims": { "sub": "zoe" } });
+        let document = RuleDocument {
+            created: UnixTime(created),
+            ..document(RuleKind::Role, &rule.to_string())
+        };
+        (id(number), document)
+    }
+
+    fn granted(index: &RuleIndex) -> GrantedScopes {
+        let (rules, _) = index.parse();
+        let claims = serde_json::json!({ "sub": "zoe" });
+        rules.login.scopes(claims.as_object().unwrap()).unwrap()
+    }
+
+    /// Returns scopes of as many namespaces of a host.
+    fn scopes_of(host: &str, count: usize) -> Vec<String> {
+        let scopes = (0..count).map(|number| format!("read:{host}/n{number}"));
+        scopes.collect()
+    }
+
     #[test]
     fn an_older_rule_wins_over_newer_ones_that_would_exceed_the_scopes() {
-        let many = |host: &str| {
-            let scopes: Vec<String> = (0..limits::SCOPES - 1)
-                .map(|number| format!("read:{host}/n{number}"))
-                .collect();
-            let rule = serde_json::json!({ "scopes": scopes, "claims": { "groups": "staff" } });
-            document(RuleKind::Role, &rule.to_string())
-        };
-        let aged = |document, created| RuleDocument {
-            created: UnixTime(created),
-            ..document
-        };
-        let small = ROLE.replace("pl\\u00e4tform", "staff");
+        let many = |host: &str| scopes_of(host, limits::SCOPES - 1);
         let index = RuleIndex::of([
-            (id(1), aged(many("c.example"), 30)),
-            (id(2), aged(many("b.example"), 20)),
-            (id(3), aged(many("a.example"), 10)),
-            (
-                id(4),
-                aged(
-                    document(RuleKind::Role, &small.replace("read", "read:acme")),
-                    40,
-                ),
-            ),
+            role(1, 30, &many("c.example")),
+            role(2, 20, &many("b.example")),
+            role(3, 10, &many("a.example")),
+            role(4, 40, &["read:acme".to_owned()]),
         ]);
-        let claims = serde_json::json!({ "groups": ["staff"] });
-        let granted = |index: &RuleIndex| {
-            let (rules, _) = index.parse();
-            rules.login.scopes(claims.as_object().unwrap()).unwrap()
-        };
         let by_age = granted(&index);
-        assert!(
-            by_age.scopes.to_string().contains("a.example/n0"),
-            "{by_age:?}"
-        );
-        assert!(
-            by_age.scopes.to_string().contains("read:acme"),
-            "{by_age:?}"
-        );
-        assert_eq!(
-            by_age.left_out,
-            [RuleName::Stored(id(2)), RuleName::Stored(id(1))]
-        );
+        let scopes = by_age.scopes.to_string();
+        assert!(scopes.contains("a.example/n0"), "{scopes}");
+        assert!(scopes.contains("read:acme"), "{scopes}");
+        let left_out = [2, 1].map(|number| RuleName::Stored(id(number)));
+        assert_eq!(by_age.left_out, left_out);
         let note = by_age.note().unwrap();
         assert!(
             note.ends_with("20 scopes: 0000000000000002, 0000000000000001"),
@@ -474,49 +452,21 @@ mod tests {
             created: BTreeMap::new(),
             ..index
         };
-        assert!(
-            granted(&earlier)
-                .scopes
-                .to_string()
-                .contains("c.example/n0")
-        );
+        let scopes = granted(&earlier).scopes.to_string();
+        assert!(scopes.contains("c.example/n0"), "{scopes}");
     }
 
     #[test]
     fn one_host_leaves_scopes_to_later_rules_of_others() {
-        let rule = |number, scopes: Vec<String>| {
-            let rule = serde_json::json!({ "scopes": scopes, "claims": { "sub": "zoe" } });
-            let document = document(RuleKind::Role, &rule.to_string());
-            let created = UnixTime(number);
-            (
-                id(number),
-                RuleDocument {
-                    created,
-                    ..document
-                },
-            )
-        };
-        let scopes = (0..limits::SCOPES).map(|number| format!("read:a.example/n{number}"));
-        let all: Vec<String> = scopes.collect();
-        let granted = |rules: Vec<_>| {
-            let (rules, _) = RuleIndex::of(rules).parse();
-            let claims = serde_json::json!({ "sub": "zoe" });
-            rules.login.scopes(claims.as_object().unwrap()).unwrap()
-        };
-        let alone = granted(vec![rule(1, all.clone())]);
+        let all = scopes_of("a.example", limits::SCOPES);
+        let other = |number| role(number, number, &["read:acme".to_owned()]);
+        let alone = granted(&RuleIndex::of([role(1, 1, &all)]));
         assert_eq!(alone.scopes.iter().count(), limits::SCOPES);
-        let both = granted(vec![
-            rule(1, all.clone()),
-            rule(2, vec!["read:acme".to_owned()]),
-        ]);
+        let both = granted(&RuleIndex::of([role(1, 1, &all), other(2)]));
         assert_eq!(both.scopes.to_string(), "read:acme");
         assert_eq!(both.left_out, [RuleName::Stored(id(1))]);
-        let mut single: Vec<_> = (1..)
-            .zip(all)
-            .map(|(at, one)| rule(at, vec![one]))
-            .collect();
-        single.push(rule(99, vec!["read:acme".to_owned()]));
-        let single = granted(single);
+        let single = (1..).zip(all).map(|(at, one)| role(at, at, &[one]));
+        let single = granted(&RuleIndex::of(single.chain([other(99)])));
         assert!(single.scopes.to_string().contains("read:acme"));
         assert_eq!(single.left_out, [RuleName::Stored(id(20))]);
     }

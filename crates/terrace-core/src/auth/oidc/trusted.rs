@@ -7,11 +7,10 @@ use serde_json::{Map, Value};
 
 use super::ci_system::{CiSystem, is_standard};
 use super::rule::{ClaimMismatch, Lists, Rule, RuleName, misshapen, parse_rules, take, union};
-use super::{ClaimPattern, Grant, GrantError, GrantedScopes, limits};
-use crate::auth::access::Scope;
+use super::{ClaimPattern, GrantedScopes, limits};
 use terrace_base::time::UnixTime;
 use terrace_base::url::UrlError;
-use terrace_jose::{Claims, Expected, IssuerKeys, IssuerUrl, Quoted, TokenError, UnverifiedToken};
+use terrace_jose::{Claims, IssuerKeys, IssuerUrl, Quoted, TokenError, UnverifiedToken};
 
 /// The rules of a deployment: a JSON list such as
 ///
@@ -28,16 +27,16 @@ use terrace_jose::{Claims, Expected, IssuerKeys, IssuerUrl, Quoted, TokenError, 
 /// for another issuer requires `sub`, or sets `"identifies": true`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TrustedPublishers {
-    rules: Vec<(RuleName, TrustedPublisher)>,
+    pub(super) rules: Vec<(RuleName, TrustedPublisher)>,
 }
 
 /// A rule: it grants its scopes to the jobs that match it. A claim that is a list never matches, since a job
 /// belongs to one repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TrustedPublisher {
-    issuer: IssuerUrl,
+    pub(super) issuer: IssuerUrl,
     audience: Option<String>,
-    rule: Rule,
+    pub(super) rule: Rule,
 }
 
 impl TrustedPublishers {
@@ -65,10 +64,6 @@ impl TrustedPublishers {
         }
     }
 
-    pub(super) fn push(&mut self, name: RuleName, rule: TrustedPublisher) {
-        self.rules.push((name, rule));
-    }
-
     /// Returns warnings about rules that trust more jobs than they seem to, or fewer, one line each. `subject` names a rule.
     pub fn warnings(&self, subject: &dyn Fn(RuleName) -> String) -> Vec<String> {
         let warnings = self.rules.iter().flat_map(|(name, rule)| {
@@ -87,7 +82,7 @@ impl TrustedPublishers {
         let mut issuers = self.rules.iter().map(|(_, rule)| &rule.issuer);
         issuers
             .find(|issuer| issuer.as_str() == claimed)
-            .ok_or_else(|| TokenError::Issuer(Quoted::text(claimed)))
+            .ok_or_else(|| TokenError::issuer(&Quoted::text(claimed)))
     }
 
     /// Returns the verified claims of a job's token. `audience` is the default for rules without one.
@@ -104,11 +99,7 @@ impl TrustedPublishers {
         let rules = self.rules.iter().map(|(_, rule)| rule);
         let of_issuer = rules.filter(|rule| rule.issuer == *keys.issuer());
         let audiences: Vec<&str> = of_issuer.map(|rule| rule.audience(audience)).collect();
-        let expected = Expected {
-            audiences: &audiences,
-            now,
-        };
-        token.verify(keys, &expected)
+        token.verify(keys, &audiences, now)
     }
 
     /// Returns the scopes that the rules grant to a job with these claims. `audience` is the default for
@@ -116,36 +107,24 @@ impl TrustedPublishers {
     ///
     /// # Errors
     /// The reason why nothing is granted.
-    pub fn grant(&self, claims: Claims, audience: &str) -> Result<Grant, GrantError> {
+    pub fn grant(&self, claims: &Claims, audience: &str) -> Result<GrantedScopes, String> {
         let limit = limits::JOB_TOKEN_SECONDS;
-        let seconds = claims.expires().0.saturating_sub(claims.issued().0);
+        let seconds = claims.expires().since(claims.issued());
         if seconds > limit {
-            return Err(GrantError::LivesTooLong { seconds, limit });
+            return Err(format!(
+                "its lifetime is {seconds} seconds, at most {limit} are allowed"
+            ));
         }
-        let granted = self.scopes(&claims, audience)?;
-        Ok(Grant { claims, granted })
-    }
-
-    /// Returns the scopes of all rules that match these claims.
-    fn scopes(&self, claims: &Claims, audience: &str) -> Result<GrantedScopes, GrantError> {
         let rules = self.rules.iter();
         let verdicts = rules
             .filter(|(_, rule)| rule.issuer == *claims.issuer())
             .map(|(name, rule)| (*name, &rule.rule, rule.compare(claims, audience)));
-        let no_rule = || TokenError::Issuer(Quoted::text(claims.issuer().as_str()));
-        union(verdicts).unwrap_or_else(|| Err(no_rule().into()))
+        let no_rule = || TokenError::issuer(&Quoted::text(claims.issuer().as_str()));
+        union(verdicts).unwrap_or_else(|| Err(no_rule().to_string()))
     }
 }
 
 impl TrustedPublisher {
-    pub(super) fn issuer(&self) -> &IssuerUrl {
-        &self.issuer
-    }
-
-    pub(super) fn scopes(&self) -> &[Scope] {
-        self.rule.scopes()
-    }
-
     /// Returns warnings about the rule. Each continues its name.
     pub(super) fn warnings(&self) -> Vec<&'static str> {
         let requires = |check: fn(&str, &ClaimPattern) -> bool| {

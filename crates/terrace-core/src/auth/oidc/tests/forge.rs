@@ -5,9 +5,9 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ed25519_dalek::{Signer as _, SigningKey};
 use serde_json::{Map, Value, json};
 
-use crate::auth::oidc::{Grant, GrantError, TrustedPublishers};
+use crate::auth::oidc::{GrantedScopes, TrustedPublishers};
 use terrace_base::time::UnixTime;
-use terrace_jose::{IssuerKeys, UnverifiedToken};
+use terrace_jose::{Claims, IssuerKeys, UnverifiedToken};
 
 pub(super) const GITHUB: &str = "https://token.actions.githubusercontent.com";
 pub(super) const GITLAB: &str = "https://gitlab.com";
@@ -24,13 +24,9 @@ fn encode(bytes: impl AsRef<[u8]>) -> String {
 
 /// Returns a token with these claims, from the issuer that they name.
 pub(super) fn genuine(claims: &Map<String, Value>) -> String {
-    signed(&Value::from(claims.clone()).to_string())
-}
-
-/// Returns a token with this text as its claims.
-pub(super) fn signed(claims: &str) -> String {
-    let header = json!({ "typ": "JWT", "alg": "EdDSA", "kid": "ed25519" });
-    let message = format!("{}.{}", encode(header.to_string()), encode(claims));
+    let header = json!({ "typ": "JWT", "alg": "EdDSA", "kid": "ed25519" }).to_string();
+    let claims = Value::from(claims.clone()).to_string();
+    let message = format!("{}.{}", encode(header), encode(claims));
     let signature = encode(key().sign(message.as_bytes()).to_bytes());
     format!("{message}.{signature}")
 }
@@ -38,7 +34,6 @@ pub(super) fn signed(claims: &str) -> String {
 /// Returns the claims of a job that GitHub runs for a tag.
 pub(super) fn github() -> Map<String, Value> {
     let claims = json!({
-        "jti": "f1c2a5d0-3f4b-4f0e-9a53-5a5d4f6b7c8d",
         "sub": "repo:acme/terraform-provider-widget:environment:release",
         "aud": AUDIENCE,
         "ref": "refs/tags/v1.2.3",
@@ -47,24 +42,12 @@ pub(super) fn github() -> Map<String, Value> {
         "repository_owner": "acme",
         "repository_owner_id": "1001",
         "run_id": "4242",
-        "run_number": "7",
-        "run_attempt": "1",
-        "repository_visibility": "private",
-        "repository_id": "2002",
-        "actor_id": "3003",
-        "actor": "ann",
         "workflow": "release",
-        "head_ref": "",
-        "base_ref": "",
-        "event_name": "push",
         "ref_protected": "true",
         "ref_type": "tag",
         "environment": "release",
         "workflow_ref":
             "acme/terraform-provider-widget/.github/workflows/release.yml@refs/tags/v1.2.3",
-        "job_workflow_ref":
-            "acme/terraform-provider-widget/.github/workflows/release.yml@refs/tags/v1.2.3",
-        "runner_environment": "github-hosted",
         "iss": GITHUB,
         "nbf": NOW.0 - 600,
         "exp": NOW.0 + 300,
@@ -76,29 +59,15 @@ pub(super) fn github() -> Map<String, Value> {
 /// Returns the claims of a job that GitLab runs for a tag.
 pub(super) fn gitlab() -> Map<String, Value> {
     let claims = json!({
-        "namespace_id": "72",
-        "namespace_path": "acme/infra",
-        "project_id": "20",
         "project_path": "acme/infra/terraform-aws-network",
-        "user_id": "1",
-        "user_login": "ann",
-        "user_email": "ann@example.com",
-        "user_access_level": "maintainer",
         "pipeline_id": "574",
-        "pipeline_source": "push",
-        "job_id": "302",
         "ref": "v1.2.3",
         "ref_type": "tag",
         "ref_path": "refs/tags/v1.2.3",
         "ref_protected": "true",
         "environment": "release",
-        "environment_protected": "true",
-        "runner_id": 1,
-        "runner_environment": "gitlab-hosted",
         "sha": "714a629c0b401fdce83e847fc9589983fc6f46bc",
-        "project_visibility": "private",
         "ci_config_ref_uri": "gitlab.com/acme/infra/terraform-aws-network//.gitlab-ci.yml@refs/tags/v1.2.3",
-        "jti": "235b3a54-b797-45c7-ae9a-f72d7bc6ef5b",
         "iat": NOW.0 - 10,
         "nbf": NOW.0 - 15,
         "exp": NOW.0 + 3_590,
@@ -126,7 +95,7 @@ pub(super) fn without(mut claims: Map<String, Value>, name: &str) -> Map<String,
 }
 
 /// Returns the keys of an issuer.
-pub(super) fn keys(issuer: &str) -> IssuerKeys {
+fn keys(issuer: &str) -> IssuerKeys {
     let x = encode(key().verifying_key().as_bytes());
     let key = json!({ "kty": "OKP", "crv": "Ed25519", "kid": "ed25519", "use": "sig", "x": x });
     let body = json!({ "keys": [key] }).to_string();
@@ -160,16 +129,21 @@ pub(super) fn publishers() -> TrustedPublishers {
 }
 
 /// Exchanges a token as the endpoint of the tests' registry does.
-pub(super) fn exchange(token: &str) -> Result<Grant, GrantError> {
+pub(super) fn exchange(token: &str) -> Result<(Claims, GrantedScopes), String> {
     exchange_by(&publishers(), token)
 }
 
 /// Exchanges a token in a registry with these rules.
-pub(super) fn exchange_by(rules: &TrustedPublishers, token: &str) -> Result<Grant, GrantError> {
-    let token = UnverifiedToken::parse(token)?;
-    let issuer = rules.issuer_of(&token)?;
-    let claims = rules.verify(&token, &keys(issuer.as_str()), AUDIENCE, NOW)?;
-    rules.grant(claims, AUDIENCE)
+pub(super) fn exchange_by(
+    rules: &TrustedPublishers,
+    token: &str,
+) -> Result<(Claims, GrantedScopes), String> {
+    let token = UnverifiedToken::parse(token).unwrap();
+    let issuer = rules.issuer_of(&token).unwrap();
+    let claims = rules.verify(&token, &keys(issuer.as_str()), AUDIENCE, NOW);
+    let claims = claims.map_err(|error| error.to_string())?;
+    let granted = rules.grant(&claims, AUDIENCE)?;
+    Ok((claims, granted))
 }
 
 /// Asserts that a token with each of these values of a claim is rejected for this reason.
@@ -182,25 +156,15 @@ pub(super) fn assert_refused<V: Into<Value>>(
     for value in values {
         let value = value.into();
         let name = format!("{claim}={value}");
-        let error = match exchange(&genuine(&with(claims.clone(), claim, value))) {
-            Ok(grant) => panic!("{name} is granted {:?}", grant.granted.scopes),
-            Err(error) => error,
+        let line = match exchange(&genuine(&with(claims.clone(), claim, value))) {
+            Ok((_, granted)) => panic!("{name} is granted {:?}", granted.scopes),
+            Err(line) => line,
         };
-        assert_eq!(variant(&error), reason, "{name}: {error}");
-        let line = error.to_string();
+        assert!(line.starts_with(reason), "{name}: {line}");
         assert!(
             line.is_ascii() && !line.contains(char::is_control),
             "{line:?}"
         );
         assert!(line.len() < 4_000, "{line}");
     }
-}
-
-/// Returns the name of an error's innermost variant.
-pub(super) fn variant(error: &GrantError) -> String {
-    let debug = match error {
-        GrantError::Token(error) => format!("{error:?}"),
-        other => format!("{other:?}"),
-    };
-    debug.split([' ', '(']).next().unwrap().to_owned()
 }

@@ -16,7 +16,7 @@ fn of(claims: &Map<String, Value>) -> Option<Provenance> {
     let issuer = claims["iss"].as_str().unwrap();
     let rule = json!([{ "scopes": ["publish:acme"], "issuer": issuer, "claims": { "sub": claims["sub"] } }]);
     let publishers: TrustedPublishers = rule.to_string().parse().unwrap();
-    provenance(&exchange_by(&publishers, &genuine(claims)).unwrap().claims)
+    provenance(&exchange_by(&publishers, &genuine(claims)).unwrap().0)
 }
 
 fn from(claims: Map<String, Value>, issuer: &str) -> Map<String, Value> {

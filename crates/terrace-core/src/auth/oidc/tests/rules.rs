@@ -25,15 +25,8 @@ fn parse(rules: &Value) -> Result<TrustedPublishers, String> {
 
 /// Returns the scopes that these rules grant to a GitHub job with these claims.
 fn scopes(rules: &Value, claims: &Map<String, Value>) -> Result<Vec<String>, String> {
-    match exchange_by(&parse(rules).unwrap(), &genuine(claims)) {
-        Ok(grant) => Ok(grant
-            .granted
-            .scopes
-            .iter()
-            .map(ToString::to_string)
-            .collect()),
-        Err(refusal) => Err(refusal.to_string()),
-    }
+    let (_, granted) = exchange_by(&parse(rules).unwrap(), &genuine(claims))?;
+    Ok(granted.scopes.iter().map(ToString::to_string).collect())
 }
 
 #[test]
