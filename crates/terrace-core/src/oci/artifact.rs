@@ -345,9 +345,13 @@ mod tests {
                 subdir: None,
             };
             let (address, version) = ("acme/vpc/aws".parse().unwrap(), "1.0.0".parse().unwrap());
-            let release = ModuleRelease::new(address, version, archive, UnixTime(0));
-            let release = Release::Module(release.with_origin(Some(source), None));
-            match artifact(&release).unwrap().contents.swap_remove(0) {
+            let mut release = ModuleRelease::new(address, version, archive, UnixTime(0));
+            release.source = Some(source);
+            match artifact(&Release::Module(release))
+                .unwrap()
+                .contents
+                .swap_remove(0)
+            {
                 Content::Manifest(_, text) => text,
                 Content::Zip(..) => panic!("the manifest comes first"),
             }
