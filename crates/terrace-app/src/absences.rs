@@ -116,16 +116,6 @@ mod tests {
     }
 
     #[test]
-    fn an_absence_is_remembered_for_30_seconds() {
-        let vpc = list("vpc");
-        let absences = remembering(&vpc, false);
-        for (seconds, is_known) in [(0, true), (29, true), (30, false)] {
-            let found = absences.contain((&vpc, false), NOW.plus(seconds));
-            assert_eq!(found, is_known, "{seconds}");
-        }
-    }
-
-    #[test]
     fn a_hidden_list_and_a_missing_one_are_remembered_apart() {
         let (vpc, other) = (list("vpc"), list("other"));
         for is_hidden in [false, true] {

@@ -22,7 +22,8 @@ use crate::host::{Clock as _, Condition, Facts as _, Host, ListedFact, Revision,
 /// How often a write to a rate-limited key is attempted, one second apart.
 pub(crate) const BUSY_TRIES: u32 = 10;
 
-/// The page size of a listing.
+/// The page size of a listing, as of R2
+/// (<https://developers.cloudflare.com/r2/api/workers/workers-api-reference/#r2listoptions>).
 const FACTS_PER_LISTING: u32 = 1_000;
 
 /// Returns the parsed document of a key, if it exists.

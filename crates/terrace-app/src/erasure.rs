@@ -279,16 +279,16 @@ impl<P: Host> Erasure<'_, '_, P> {
         if removed.is_empty() {
             return Ok(());
         }
-        let listed = self.list_erased().await;
+        // Isolates keep this list.
+        let listed = async {
+            let marker = FactKey::RevocationChange;
+            index_writer::rewrite_change_marker(self.ctx, &marker).await?;
+            index_refresh::refresh_revocations(self.ctx).await
+        };
+        let listed = listed.await;
         // Also if the list could not be written: then the copies in the cache could be downloaded until the request is repeated.
         removal::purge_cached(self.ctx, removed).await;
         listed
-    }
-
-    /// Writes the list of erased digests, which isolates keep.
-    async fn list_erased(&self) -> Result<(), Failure> {
-        index_writer::rewrite_change_marker(self.ctx, &FactKey::RevocationChange).await?;
-        index_refresh::refresh_revocations(self.ctx).await
     }
 
     /// Writes the indices of an erased version, the lists and the catalogue, after its archives are erased.

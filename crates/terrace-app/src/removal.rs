@@ -105,9 +105,8 @@ pub(crate) async fn remove_copies<P: Host>(ctx: &Context<'_, P>) {
     }
     let began = ctx.host.clock().now();
     let seconds = limits::COPY_REMOVAL_SECONDS;
-    if let Err(failure) =
-        fallback_requests::ensure_without_documents_within(ctx, fallback, seconds).await
-    {
+    let usable = fallback_requests::ensure_without_documents(ctx, fallback, seconds).await;
+    if let Err(failure) = usable {
         failures::log(ctx, "removal of copies", failure);
         let keys = due.iter().map(BytesKey::to_string);
         return removals.left.borrow_mut().extend(keys);

@@ -456,11 +456,11 @@ fn archive_urls(
                 format!("requires {URL_SECRET} or {ADMIN_TOKEN} to sign URLs: set one of them");
             return Err(error(DOWNLOADS, rule));
         }
-        (Some(Downloads::Worker), bucket, Some(paths)) => {
-            Some(by_worker(paths).with_bucket(bucket))
-        }
-        (Some(Downloads::Edge), bucket, Some(paths)) => {
-            Some(by_worker(paths).with_bucket(bucket).cached())
+        (Some(Downloads::Worker | Downloads::Edge), bucket, Some(paths)) => {
+            let mut urls = by_worker(paths);
+            urls.bucket = bucket;
+            urls.is_cached = downloads == Some(Downloads::Edge);
+            Some(urls)
         }
         (None | Some(Downloads::Presigned), Some(presigner), paths) => {
             let signer = ArchiveSigner::Bucket(presigner);

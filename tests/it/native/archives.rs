@@ -10,7 +10,7 @@ mod garbage;
 mod presigned;
 mod staging;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::support::ModuleFixture;
 use crate::support::fixtures::sha256;
@@ -19,6 +19,19 @@ use crate::support::tokens::post;
 
 fn key_of(fixture: &ModuleFixture) -> String {
     format!("archives/{}.zip", sha256(&fixture.archive))
+}
+
+const REASON: &str = "a leaked key";
+
+/// Returns the body of a request that erases the first version of the module, with these archives.
+fn whole(archives: &[&str]) -> Value {
+    let address = "acme/vpc/aws";
+    json!({ "package": address, "version": "1.0.0", "reason": REASON, "archives": archives })
+}
+
+/// Returns the body of a request that erases only archives.
+fn alone(archives: &[&str]) -> Value {
+    json!({ "reason": REASON, "archives": archives })
 }
 
 fn erase(registry: &Registry, body: &Value) -> Response {

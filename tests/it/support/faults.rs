@@ -191,6 +191,51 @@ impl Break {
     }
 }
 
+/// The storage operations of a change, as they are without a fault.
+#[derive(Debug, Clone)]
+pub struct Trace {
+    pub operations: Vec<String>,
+    /// The status of the response.
+    pub status: u16,
+    /// Whether the change publishes a version, and so reads the audit log ahead.
+    pub publishes: bool,
+}
+
+impl Trace {
+    /// Returns the status of the response if the operation `at` breaks in this way; `None` if the caller is killed.
+    pub fn broken(&self, at: usize, how: Break) -> Option<u16> {
+        let operation = &self.operations[at];
+        let is = |start| operation.starts_with(start);
+        let is_repeated = match how {
+            Break::KilledBefore | Break::KilledAfter => return None,
+            // These happen after the response.
+            _ if is("R2 delete incoming/") || is("R2 get webhooks/") => true,
+            // The facts are used instead.
+            Break::Before if is("KV get") || is("KV list") => true,
+            // It is read again.
+            Break::Before if is("R2 get audit") && self.publishes => true,
+            _ if is_of_catalog(operation) && self.is_answered(at) => true,
+            Break::Busy if is("R2 put archives/") => {
+                // The texts of a provider are stored whole. Only the client has the bytes of a streamed upload.
+                let is_upload = [".zip", ".tar.gz"].iter().any(|it| operation.ends_with(it));
+                self.publishes && !is_upload
+            }
+            Break::Busy if is("R2 delete") => ["garbage/", "docs/", "cards/"]
+                .iter()
+                .any(|it| operation.contains(&format!(" {it}"))),
+            Break::Busy => true,
+            Break::Before | Break::After | Break::Outage => false,
+        };
+        Some(if is_repeated { self.status } else { 503 })
+    }
+
+    /// Returns whether the audit log is written before the operation `at`, and so the response sent.
+    fn is_answered(&self, at: usize) -> bool {
+        let later = &self.operations[at..];
+        !later.iter().any(|it| it.starts_with("R2 put audit/"))
+    }
+}
+
 /// Calls `test` for each write of an action, before the write takes effect and after it, until the action
 /// has no such write. `test` lets that write fail, and returns whether it was reached.
 ///

@@ -345,6 +345,16 @@ impl ModuleFixture {
         }
     }
 
+    /// Returns the path of its list of versions.
+    pub fn list(&self) -> String {
+        format!("{}/versions", self.path())
+    }
+
+    /// Returns the path of its download.
+    pub fn download(&self) -> String {
+        format!("{}/{}/download", self.path(), self.version)
+    }
+
     pub fn admin_path(&self) -> String {
         format!("/admin/v1/modules/{}/{}", self.address, self.version)
     }

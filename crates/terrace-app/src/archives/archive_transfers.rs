@@ -27,11 +27,7 @@ pub(crate) async fn describe<P: Host>(
     ctx: &Context<'_, P>,
     path: SignedPath,
 ) -> Handled<P::Stream> {
-    check(ctx, &path, SignedMethod::Get, 0)?;
-    if let Some(reply) = of_fallback(ctx, &path, SignedMethod::Head).await {
-        return Ok(reply.into());
-    }
-    if let Some(reply) = from_cache(ctx, &path, true, None).await {
+    if let Some(reply) = without_bucket(ctx, &path, true, None).await? {
         return Ok(reply.into());
     }
     let head = ctx.host.archives().head(path.object).await?;
@@ -45,22 +41,42 @@ pub(crate) async fn send<P: Host, R: Request>(
     path: SignedPath,
     request: R,
 ) -> Handled<P::Stream> {
-    check(ctx, &path, SignedMethod::Get, 0)?;
-    if let Some(reply) = of_fallback(ctx, &path, SignedMethod::Get).await {
-        return Ok(reply.into());
-    }
     let range = request.header("range");
-    if let Some(reply) = from_cache(ctx, &path, false, range.as_deref()).await {
+    if let Some(reply) = without_bucket(ctx, &path, false, range.as_deref()).await? {
         return Ok(reply.into());
     }
-    if let Some(range) = range {
-        return Ok(part(ctx, &path, &range).await?.into());
-    }
+    let reply = match range {
+        Some(range) => part(ctx, &path, &range).await?,
+        None => whole(ctx, &path).await?,
+    };
+    Ok(reply.into())
+}
+
+/// Checks the URL. Returns the answer that does not come from the main bucket, if there is one.
+async fn without_bucket<P: Host>(
+    ctx: &Context<'_, P>,
+    path: &SignedPath,
+    is_head: bool,
+    range: Option<&str>,
+) -> Result<Option<Reply<P::Stream>>, Problem> {
+    check(ctx, path, SignedMethod::Get, 0)?;
+    let method = match is_head {
+        true => SignedMethod::Head,
+        false => SignedMethod::Get,
+    };
+    Ok(match of_fallback(ctx, path, method).await {
+        Some(reply) => Some(reply),
+        None => from_cache(ctx, path, is_head, range).await,
+    })
+}
+
+async fn whole<P: Host>(
+    ctx: &Context<'_, P>,
+    path: &SignedPath,
+) -> Result<Reply<P::Stream>, Failure> {
     let opened = ctx.host.archives().open(path.object).await?;
     let (size, stream) = opened.ok_or_else(archive_not_found)?;
-    Ok(described(&path, size)
-        .with_body(Body::Stream(stream))
-        .into())
+    Ok(described(path, size).with_body(Body::Stream(stream)))
 }
 
 /// Returns a redirect to the copy of an archive while the second bucket serves downloads: the URL may be older than that. The
@@ -186,11 +202,7 @@ async fn part<P: Host>(
             return Ok(reply.with("content-range", format!("bytes */{size}")));
         }
         ByteRange::Partial { first, last } => (first, last),
-        ByteRange::Full => {
-            let opened = archives.open(path.object).await?;
-            let (size, stream) = opened.ok_or_else(archive_not_found)?;
-            return Ok(described(path, size).with_body(Body::Stream(stream)));
-        }
+        ByteRange::Full => return whole(ctx, path).await,
     };
     let length = last - first + 1;
     let opened = archives.open_part(path.object, first, length).await?;

@@ -1,10 +1,8 @@
 //! Inspects, verifies and copies archives and blobs as they are stored: for publishes, pulls and restores.
 
-use futures_util::future::try_join_all;
 use terrace_archive::limits::{READ_BYTES, ZIP_TAIL_BYTES};
 use terrace_archive::{ArchiveFormat, Entry, Step as ZipStep, TarGzInspector};
-use terrace_base::sort;
-use terrace_core::api::admin::{MissingArchive, UploadRequest};
+use terrace_core::api::admin::MissingArchive;
 use terrace_core::model::oci::Digest;
 use terrace_core::publish::{ArchiveState, ExpectedArchive};
 use terrace_core::storage::archive_url::ArchiveUrls;
@@ -16,17 +14,6 @@ use crate::host::{ArchiveHead, Archives as _, Clock as _, Host, Payload, StoreEr
 use crate::removal;
 use crate::removal::garbage;
 use crate::removal::garbage::GcFence;
-
-/// Returns the states of archives in storage, in the same order. All of them are looked up at once: a release has few, each
-/// takes the memory of a zip's tail, and the platform itself lets six operations wait for their results
-/// (<https://developers.cloudflare.com/workers/platform/limits/#simultaneous-open-connections>).
-pub(crate) async fn states<P: Host>(
-    ctx: &Context<'_, P>,
-    expected: &[ExpectedArchive],
-    fence: &GcFence,
-) -> Result<Vec<ArchiveState>, Failure> {
-    try_join_all(expected.iter().map(|it| state(ctx, it, fence))).await
-}
 
 /// Returns the stored state of an archive. One that is being removed counts as missing.
 pub(crate) async fn state<P: Host>(
@@ -60,14 +47,6 @@ pub(crate) async fn state<P: Host>(
         reasons,
         warnings,
     })
-}
-
-/// Returns the number of bytes actually stored under a key; `None` if there are none, or not the right ones.
-async fn stored_size<P: Host>(ctx: &Context<'_, P>, key: BytesKey) -> Result<Option<u64>, Failure> {
-    match ctx.host.archives().head(key).await? {
-        Some(head) => intact_size(ctx, key, &head).await,
-        None => Ok(None),
-    }
 }
 
 /// Returns the size of an object, unless its bytes do not match the digest in its key: those are removed, so that the right
@@ -139,6 +118,7 @@ async fn entries<P: Host>(
     }
 }
 
+/// Returns whether the right bytes are stored under a key, with this length if it is given.
 pub(crate) async fn is_stored<P: Host>(
     ctx: &Context<'_, P>,
     key: BytesKey,
@@ -148,7 +128,10 @@ pub(crate) async fn is_stored<P: Host>(
     if !garbage::claim(ctx, key, fence).await? {
         return Ok(false);
     }
-    let stored = stored_size(ctx, key).await?;
+    let Some(head) = ctx.host.archives().head(key).await? else {
+        return Ok(false);
+    };
+    let stored = intact_size(ctx, key, &head).await?;
     Ok(stored.is_some_and(|stored| size.is_none_or(|size| size == stored)))
 }
 
@@ -162,17 +145,11 @@ pub(crate) fn missing<P: Host>(
     origin: &str,
 ) -> MissingArchive {
     let now = ctx.host.clock().now();
-    let upload = urls.upload(origin, key, size, now);
-    let headers = upload.headers.into_iter();
     MissingArchive {
         filename,
         sha256: key.digest().hex(),
         size,
-        upload: UploadRequest {
-            method: "PUT".to_owned(),
-            url: upload.url,
-            headers: sort::map(headers.map(|(name, value)| (name.to_owned(), value))),
-        },
+        upload: urls.upload(origin, key, size, now).into(),
     }
 }
 

@@ -24,17 +24,6 @@ const FACTS_BYTES: usize = 1024 * 1024;
 /// (<https://developers.cloudflare.com/workers/platform/limits/#simultaneous-open-connections>).
 const CONCURRENT_READS: usize = 6;
 
-/// The result of reading a document.
-enum ReadFact {
-    Document(String),
-    /// The document is not UTF-8.
-    Damaged,
-    /// The document does not exist.
-    Deleted,
-    /// The key has no known form.
-    Unknown,
-}
-
 /// Lists documents as they are stored. None of them contains a secret.
 pub(crate) async fn list<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P::Stream> {
     listing::only(&call, &["after", "prefix"])?;
@@ -49,19 +38,25 @@ pub(crate) async fn list<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled<P
         if bytes >= FACTS_BYTES {
             break;
         }
-        let read = some.iter().map(async |text| (text, fact(ctx, text).await));
+        let read = some.iter().map(async |text| match FactKey::parse(text) {
+            Some(key) => (text, Some(ctx.host.facts().get(&key).await)),
+            None => (text, None),
+        });
         for (text, read) in join_all(read).await {
             last = Some(text.clone());
-            match read? {
-                ReadFact::Document(document) => {
+            let Some(read) = read else {
+                answer.unknown.push(text.clone());
+                continue;
+            };
+            match read?.map(|fact| String::from_utf8(fact.bytes)) {
+                Some(Ok(document)) => {
                     bytes += document.len();
                     let key = text.clone();
                     answer.facts.push(FactBody { key, document });
                 }
+                Some(Err(_)) => answer.unreadable.push(text.clone()),
                 // It was removed after it was listed.
-                ReadFact::Deleted => {}
-                ReadFact::Damaged => answer.unreadable.push(text.clone()),
-                ReadFact::Unknown => answer.unknown.push(text.clone()),
+                None => {}
             }
         }
     }
@@ -112,19 +107,6 @@ async fn fact_keys<P: Host>(
             return Ok((keys, false));
         }
     }
-}
-
-async fn fact<P: Host>(ctx: &Context<'_, P>, text: &str) -> Result<ReadFact, Failure> {
-    let Some(key) = FactKey::parse(text) else {
-        return Ok(ReadFact::Unknown);
-    };
-    let fact = ctx.host.facts().get(&key).await?;
-    let document = fact.map(|fact| String::from_utf8(fact.bytes));
-    Ok(match document {
-        Some(Ok(document)) => ReadFact::Document(document),
-        Some(Err(_)) => ReadFact::Damaged,
-        None => ReadFact::Deleted,
-    })
 }
 
 /// `PUT /admin/v1/facts`

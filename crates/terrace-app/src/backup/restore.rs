@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use terrace_core::http::problem::Problem;
-use terrace_core::maintenance::garbage::GarbageDocument;
+use terrace_core::maintenance::garbage::{GarbageDocument, GarbageState};
 use terrace_core::maintenance::restore::{
     Restored, StoredReference, check_referrer, with_revocations,
 };
@@ -136,7 +136,7 @@ async fn tombstone<P: Host>(
              {command} --reason REASON`"
         )));
     }
-    if garbage::has_tombstone(ctx, bytes).await? {
+    if garbage::state_of(ctx, bytes).await? == Some(GarbageState::Erased) {
         return Ok(RestoreOutcome::Unchanged);
     }
     garbage::bury(ctx, bytes, tombstone).await?;

@@ -1,6 +1,6 @@
 //! A page of the comparison of the two buckets, by keys and lengths.
 
-use terrace_core::storage::fallback::{BucketPage, FallbackBucket};
+use terrace_core::storage::fallback::{BUCKET_REQUEST_SECONDS, BucketPage, FallbackBucket};
 use terrace_core::storage::key::BytesKey;
 
 use crate::context::Context;
@@ -40,7 +40,9 @@ pub(crate) async fn compare<P: Host>(
     let stored = inventory::page(ctx, after, limit).await?;
     let (prefix, after) = inventory::place(after)?;
     let after = after.map(|after| format!("{prefix}{after}"));
-    let copies = fallback_requests::list(ctx, fallback, prefix, (after.as_deref(), limit)).await?;
+    let page = (after.as_deref(), limit);
+    let copies = fallback_requests::list(ctx, fallback, prefix, page, BUCKET_REQUEST_SECONDS);
+    let copies = copies.await?;
     let mut found = Comparison::of(with_keys(prefix, stored.page), copies, most);
     found.next = found.next.or_else(|| inventory::after_last(prefix));
     Ok(found)

@@ -5,7 +5,7 @@ use terrace_core::http::problem::Problem;
 use terrace_core::limits;
 use terrace_core::model::status::Reason;
 use terrace_core::storage::failover::{FailoverDocument, ServingBucket};
-use terrace_core::storage::fallback::FallbackBucket;
+use terrace_core::storage::fallback::{BUCKET_REQUEST_SECONDS, FallbackBucket};
 
 use crate::context::Context;
 use crate::copies::{failover_changes, walk};
@@ -17,9 +17,7 @@ use crate::outcome::{Call, Handled};
 
 /// `GET /admin/v1/failover`
 pub(crate) async fn describe<P: Host>(ctx: &Context<'_, P>) -> Handled<P::Stream> {
-    let state = failover::in_effect(ctx, failover::stored(ctx).await?);
-    let recorded = failover_changes::is_recorded(ctx, &state).await;
-    Ok(json::reply(200, &answer(ctx, state, recorded).await)?.into())
+    Ok(json::reply(200, &stored(ctx).await?)?.into())
 }
 
 /// `PUT /admin/v1/failover`
@@ -43,7 +41,7 @@ pub(crate) async fn change<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handled
     };
     if let Some(fallback) = fallback {
         // Downloads would fail for certain.
-        fallback_requests::ensure_without_documents(ctx, fallback).await?;
+        fallback_requests::ensure_without_documents(ctx, fallback, BUCKET_REQUEST_SECONDS).await?;
         if !force {
             check_copies(ctx, fallback).await?;
         }
@@ -84,12 +82,16 @@ pub(crate) async fn facts<P: Host>(
     let Some(fallback) = &ctx.config.fallback else {
         return Ok(None);
     };
-    let state = failover::in_effect(ctx, failover::stored(ctx).await?);
-    let recorded = failover_changes::is_recorded(ctx, &state).await;
     Ok(Some(FailoverAnswer {
         keeps_versions: fallback_requests::keeps_versions(ctx, fallback).await,
-        ..answer(ctx, state, recorded).await
+        ..stored(ctx).await?
     }))
+}
+
+async fn stored<P: Host>(ctx: &Context<'_, P>) -> Result<FailoverAnswer, Failure> {
+    let state = failover::in_effect(ctx, failover::stored(ctx).await?);
+    let recorded = failover_changes::is_recorded(ctx, &state).await;
+    Ok(answer(ctx, state, recorded).await)
 }
 
 async fn answer<P: Host>(

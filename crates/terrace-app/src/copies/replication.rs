@@ -1,7 +1,7 @@
 //! The steps of `terrace admin replicate`, which copies archives from the main bucket to the second one.
 
-use terrace_base::sort;
-use terrace_core::api::admin::{MissingCopy, ReplicationAnswer, ReplicationBody, UploadRequest};
+use terrace_core::api::admin::{MissingCopy, ReplicationAnswer, ReplicationBody};
+use terrace_core::storage::fallback::BUCKET_REQUEST_SECONDS;
 use terrace_core::storage::key::BytesKey;
 
 use crate::backup::archive_inventory::no_signer;
@@ -29,7 +29,7 @@ pub(crate) async fn compare<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handle
     }
     let urls = ctx.config.archive_urls.as_ref().ok_or_else(no_signer)?;
     if after.is_none() {
-        fallback_requests::ensure_without_documents(ctx, fallback).await?;
+        fallback_requests::ensure_without_documents(ctx, fallback, BUCKET_REQUEST_SECONDS).await?;
     }
     let most = MISSING_COPIES_AT_ONCE;
     let mut found = comparison::compare(ctx, fallback, after.as_deref(), most).await?;
@@ -41,19 +41,11 @@ pub(crate) async fn compare<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handle
         found.surplus.into_iter().partition(|key| has_none(*key));
     let names = |keys: Vec<BytesKey>| keys.iter().map(BytesKey::to_string).collect();
     let now = ctx.host.clock().now();
-    let missing = found.missing.into_iter().map(|(key, size)| {
-        let upload = fallback.upload(key, now);
-        let headers = upload.headers.into_iter();
-        MissingCopy {
-            key: key.to_string(),
-            size,
-            url: urls.uncached(&call.origin, key, now),
-            upload: UploadRequest {
-                method: "PUT".to_owned(),
-                url: upload.url,
-                headers: sort::map(headers.map(|(name, value)| (name.to_owned(), value))),
-            },
-        }
+    let missing = found.missing.into_iter().map(|(key, size)| MissingCopy {
+        key: key.to_string(),
+        size,
+        url: urls.uncached(&call.origin, key, now),
+        upload: fallback.upload(key, now).into(),
     });
     let answer = ReplicationAnswer {
         stored: found.stored,

@@ -1,7 +1,7 @@
 //! The walk over the pages of the two buckets.
 
 use terrace_core::storage::failover::FallbackCopyDocument;
-use terrace_core::storage::fallback::FallbackBucket;
+use terrace_core::storage::fallback::{BUCKET_REQUEST_SECONDS, FallbackBucket};
 use terrace_core::storage::key::{FactKey, IndexKey};
 
 use crate::context::Context;
@@ -84,7 +84,7 @@ async fn compare_next<P: Host>(
 ) -> Result<Comparison, Failure> {
     let after = document.next.as_deref();
     if after.is_none() {
-        fallback_requests::ensure_without_documents(ctx, fallback).await?;
+        fallback_requests::ensure_without_documents(ctx, fallback, BUCKET_REQUEST_SECONDS).await?;
     }
     compare(ctx, fallback, after, usize::MAX).await
 }

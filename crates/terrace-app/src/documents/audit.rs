@@ -61,29 +61,25 @@ impl AuditedChange {
 
     /// Returns the erasure of these archives by the repair, which completes an erasure that an operator requested.
     pub(crate) fn of_repair(names: &[String]) -> Self {
-        let change = Self {
-            by: REPAIR.to_owned(),
-            provenance: None,
-            from: String::new(),
-            what: REPAIRS.to_owned(),
-            status: None,
-            sent: None,
-        };
-        change.erasing(names)
+        Self::without_request(REPAIR, REPAIRS).erasing(names)
     }
 
     /// Returns the change of the bucket that serves downloads. The scheduled event may write its entry.
     pub(crate) fn of_failover(before: ServingBucket, state: &FailoverDocument) -> Self {
+        Self::without_request(&state.by, FAILOVER).of_status(StatusChange {
+            from: before.to_string(),
+            to: state.serving.to_string(),
+            reason: state.reason.clone(),
+        })
+    }
+
+    fn without_request(by: &str, what: &str) -> Self {
         Self {
-            by: state.by.clone(),
+            by: by.to_owned(),
             provenance: None,
             from: String::new(),
-            what: FAILOVER.to_owned(),
-            status: Some(StatusChange {
-                from: before.to_string(),
-                to: state.serving.to_string(),
-                reason: state.reason.clone(),
-            }),
+            what: what.to_owned(),
+            status: None,
             sent: None,
         }
     }

@@ -19,24 +19,8 @@ pub(crate) const EXAMINED_SECONDS: u32 = 5;
 /// Maximum length of an answer that is only read for its error, in bytes.
 const ERROR_BYTES: u64 = 4_096;
 
-/// Returns a page of the objects with keys that begin with `prefix`, after the key `after`.
+/// Returns a page of the objects with keys that begin with `prefix`, after the key `after`, within `seconds`.
 pub(crate) async fn list<P: Host>(
-    ctx: &Context<'_, P>,
-    fallback: &FallbackBucket,
-    prefix: &str,
-    (after, limit): (Option<&str>, u32),
-) -> Result<BucketPage, Failure> {
-    list_within(
-        ctx,
-        fallback,
-        prefix,
-        (after, limit),
-        BUCKET_REQUEST_SECONDS,
-    )
-    .await
-}
-
-async fn list_within<P: Host>(
     ctx: &Context<'_, P>,
     fallback: &FallbackBucket,
     prefix: &str,
@@ -89,7 +73,7 @@ pub(crate) async fn remove<P: Host>(
     key: BytesKey,
     seconds: u32,
 ) -> Result<(), Failure> {
-    ensure_without_documents_within(ctx, fallback, seconds).await?;
+    ensure_without_documents(ctx, fallback, seconds).await?;
     let method = SignedMethod::Delete;
     let url = fallback.request(method, key, ctx.host.clock().now());
     let request = BucketRequest::of(method, url, ERROR_BYTES);
@@ -108,16 +92,8 @@ struct WithoutDocuments;
 /// main bucket under another name would protect nothing, and the one of another registry would lose archives.
 ///
 /// # Errors
-/// If it has, or does not answer.
+/// If it has, or does not answer within `seconds`.
 pub(crate) async fn ensure_without_documents<P: Host>(
-    ctx: &Context<'_, P>,
-    fallback: &FallbackBucket,
-) -> Result<(), Failure> {
-    ensure_without_documents_within(ctx, fallback, BUCKET_REQUEST_SECONDS).await
-}
-
-/// Does the same within `seconds`.
-pub(crate) async fn ensure_without_documents_within<P: Host>(
     ctx: &Context<'_, P>,
     fallback: &FallbackBucket,
     seconds: u32,
@@ -125,7 +101,7 @@ pub(crate) async fn ensure_without_documents_within<P: Host>(
     if ctx.recall::<WithoutDocuments>().is_some() {
         return Ok(());
     }
-    let page = list_within(ctx, fallback, AUDIT, (None, 1), seconds).await?;
+    let page = list(ctx, fallback, AUDIT, (None, 1), seconds).await?;
     if page.objects.is_empty() {
         ctx.remember(WithoutDocuments);
         return Ok(());

@@ -11,12 +11,9 @@ use terrace_core::storage::key::{FactKey, IndexKey};
 use terrace_core::storage::release::Release;
 
 use crate::context::Context;
+use crate::documents;
 use crate::failure::Failure;
 use crate::host::{Fact, Facts as _, Host, Indices as _, ListedFact, Revision, StoreError};
-
-/// Maximum number of releases that one request lists, as of R2
-/// (<https://developers.cloudflare.com/r2/api/workers/workers-api-reference/#r2listoptions>).
-const RELEASES_AT_ONCE: u32 = 1_000;
 
 /// Returns the release of a version, if it was published.
 pub(crate) async fn find<P: Host>(
@@ -51,26 +48,14 @@ pub(crate) async fn list<P: Host>(
 ) -> Result<Vec<ListedRelease>, Failure> {
     let prefix = FactKey::releases_of(package);
     let mut releases = Vec::new();
-    let mut after: Option<String> = None;
-    loop {
-        let facts = ctx.host.facts();
-        let page = facts
-            .list(&prefix, after.as_deref(), RELEASES_AT_ONCE)
-            .await?;
-        for fact in &page.facts {
-            if let Some(version) = FactKey::version_in(&fact.name) {
-                releases.extend(listed(ctx, package, version, fact).await?);
-            }
+    documents::visit(ctx, &prefix, async |fact| {
+        if let Some(version) = FactKey::version_in(&fact.name) {
+            releases.extend(listed(ctx, package, version, &fact).await?);
         }
-        if !page.is_truncated {
-            return Ok(releases);
-        }
-        let last = page.facts.last().ok_or_else(|| StoreError::Failed {
-            operation: format!("list {prefix}"),
-            cause: "a page without documents is not the last one".to_owned(),
-        })?;
-        after = Some(last.name.clone());
-    }
+        Ok(())
+    })
+    .await?;
+    Ok(releases)
 }
 
 /// Returns whether a package has releases.

@@ -131,7 +131,7 @@ pub(crate) async fn refresh_lists<P: Host>(
             let card = cards::prepare(ctx, package, &lists.overview);
             let (written, card) = join(written, card).await;
             written?;
-            let written = cards::write_prepared(ctx, card?).await;
+            let written = cards::write(ctx, card?).await;
             note(change, &written);
             written.map(drop)
         })
@@ -142,7 +142,7 @@ pub(crate) async fn refresh_lists<P: Host>(
 /// Adds what the card may have changed by.
 fn note<E>(change: &Cell<CardChange>, written: &Result<CardChange, E>) {
     let written = written.as_ref().copied();
-    change.set(change.get().and(written.unwrap_or(CardChange::Shrunk)));
+    change.set(change.get().max(written.unwrap_or(CardChange::Shrunk)));
 }
 
 /// Writes the card of a package that has correct lists.
@@ -158,7 +158,8 @@ pub(crate) async fn refresh_card<P: Host>(
         Box::pin(async {
             rules::read_before_writing(ctx, package).await?;
             let lists = expected_indices::package_lists(ctx, package).await?;
-            let written = cards::write(ctx, package, &lists.overview).await;
+            let card = cards::prepare(ctx, package, &lists.overview).await?;
+            let written = cards::write(ctx, card).await;
             note(change, &written);
             written.map(drop)
         })

@@ -2,12 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use futures_util::future::{join, try_join};
+use futures_util::future::{join, try_join, try_join_all};
 use terrace_core::http::problem::Problem;
 use terrace_core::index::PublishedDigests;
-use terrace_core::model::package::Package;
 use terrace_core::model::status::KeyStatus;
-use terrace_core::model::version::Version;
 use terrace_core::publish::{
     Accepted, ArchiveState, ExpectedArchive, ObservedState, Plan, Publication, PublishStep,
     StoredRelease, release_metadata,
@@ -83,10 +81,15 @@ async fn observe<P: Host>(
     let version = publication.version();
     let may_be_lost = existing.is_none();
     let read_digests = async {
-        match may_be_lost {
-            true => digests_in_index(ctx, &package, version).await,
-            false => None,
+        if !may_be_lost {
+            return None;
         }
+        let read = releases::published_digests_if_listed(ctx, &package, version).await;
+        // A publish proceeds without them if KV fails.
+        read.unwrap_or_else(|failure| {
+            ctx.report(failure);
+            None
+        })
     };
     let (published, inspected) = match requires_possession {
         // The staged archives are promoted only if the version is not lost.
@@ -131,8 +134,12 @@ async fn inspect<P: Host>(
     fence: &GcFence,
 ) -> Result<(Keys, Vec<ArchiveState>), Failure> {
     let archives = publication.archives();
-    let states = stored_archives::states(ctx, &archives, fence);
-    try_join(verifying_keys(ctx, publication), states).await
+    // All at once: a release has few, each takes the memory of a zip's tail, and the platform itself lets six operations wait for
+    // their results (<https://developers.cloudflare.com/workers/platform/limits/#simultaneous-open-connections>).
+    let states = archives
+        .iter()
+        .map(|it| stored_archives::state(ctx, it, fence));
+    try_join(verifying_keys(ctx, publication), try_join_all(states)).await
 }
 
 /// Returns the keys that may have signed a publication; none if it names its own key, or has none.
@@ -143,22 +150,6 @@ async fn verifying_keys<P: Host>(
     match publication {
         Publication::Provider(provider) => keys::verifying(ctx, &provider.address.namespace).await,
         Publication::Mirror(_) | Publication::Module(_) => Ok(Keys::default()),
-    }
-}
-
-/// Returns the digests of a version, as [`releases::published_digests_if_listed`] does. A publish proceeds without it if
-/// KV fails.
-async fn digests_in_index<P: Host>(
-    ctx: &Context<'_, P>,
-    package: &Package,
-    version: &Version,
-) -> Option<PublishedDigests> {
-    match releases::published_digests_if_listed(ctx, package, version).await {
-        Ok(published) => published,
-        Err(failure) => {
-            ctx.report(failure);
-            None
-        }
     }
 }
 

@@ -139,14 +139,6 @@ async fn tombstone_of<P: Host>(
     Ok(mark.filter(|mark| mark.state == GarbageState::Erased))
 }
 
-/// Returns whether bytes have a tombstone under their own key.
-pub(crate) async fn has_tombstone<P: Host>(
-    ctx: &Context<'_, P>,
-    bytes: BytesKey,
-) -> Result<bool, Failure> {
-    Ok(state_of(ctx, bytes).await? == Some(GarbageState::Erased))
-}
-
 /// Describes the erasure of a digest to a reader; `None` if it was not erased.
 pub(crate) async fn erasure_of<P: Host>(
     ctx: &Context<'_, P>,

@@ -17,6 +17,7 @@ use crate::auth::access::{Caller, IssuedUnder, KeyMark, Resource, TokenDocument,
 use crate::model::provenance::Provenance;
 use crate::model::status::KeyStatus;
 use crate::model::token_id::TokenId;
+use crate::storage::archive_url::Upload;
 use crate::storage::release::{MirroredRelease, PackageDocument};
 use terrace_base::sort;
 use terrace_base::time::UnixTime;
@@ -210,6 +211,17 @@ pub struct UploadRequest {
     pub url: String,
     /// The headers, all of which must be sent unchanged.
     pub headers: std::collections::BTreeMap<String, String>,
+}
+
+impl From<Upload> for UploadRequest {
+    fn from(upload: Upload) -> Self {
+        let headers = upload.headers.into_iter();
+        Self {
+            method: "PUT".to_owned(),
+            url: upload.url,
+            headers: sort::map(headers.map(|(name, value)| (name.to_owned(), value))),
+        }
+    }
 }
 
 /// The body of `PUT /admin/v1/…/status`.

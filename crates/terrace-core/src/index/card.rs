@@ -51,8 +51,8 @@ pub struct ListedCard {
     pub symbols: usize,
 }
 
-/// The effect of writing a card.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The effect of writing a card; that of several writes is the greatest one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CardChange {
     /// The stored card was the expected one.
     Unchanged,
@@ -60,17 +60,6 @@ pub enum CardChange {
     Written,
     /// The card was removed, or lost its symbols: indices that were built from it may have to be removed.
     Shrunk,
-}
-
-impl CardChange {
-    /// Returns the effect of this change and a later one.
-    pub fn and(self, later: Self) -> Self {
-        match (self, later) {
-            (Self::Shrunk, _) | (_, Self::Shrunk) => Self::Shrunk,
-            (Self::Written, _) | (_, Self::Written) => Self::Written,
-            (Self::Unchanged, Self::Unchanged) => Self::Unchanged,
-        }
-    }
 }
 
 /// The stored form of a [`Card`]: its lines as texts.

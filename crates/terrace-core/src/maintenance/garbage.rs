@@ -41,9 +41,6 @@
 //! A publish that has read the marks before the erasure may still commit to the archive, for a quarter of an hour. That
 //! version cannot be installed, because its archive is removed.
 
-use std::fmt;
-use std::str::FromStr;
-
 use serde::{Deserialize, Serialize};
 
 use crate::model::status::Reason;
@@ -78,7 +75,8 @@ pub struct GarbageDocument {
 const STATE: &str = "state";
 
 /// The state of an archive that nothing referred to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum GarbageState {
     /// The archive will be removed, unless something refers to it soon.
     Marked,
@@ -91,33 +89,17 @@ pub enum GarbageState {
     Erased,
 }
 
-/// Error: a text that is not the state of a mark.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the state must be marked, kept, removing or erased")]
-pub struct GarbageStateError;
+impl GarbageState {
+    const ALL: [Self; 4] = [Self::Marked, Self::Kept, Self::Removing, Self::Erased];
 
-impl FromStr for GarbageState {
-    type Err = GarbageStateError;
-
-    fn from_str(text: &str) -> Result<Self, GarbageStateError> {
-        match text {
-            "marked" => Ok(Self::Marked),
-            "kept" => Ok(Self::Kept),
-            "removing" => Ok(Self::Removing),
-            "erased" => Ok(Self::Erased),
-            _ => Err(GarbageStateError),
-        }
-    }
-}
-
-impl fmt::Display for GarbageState {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+    /// Returns the name, as documents have it.
+    fn as_str(self) -> &'static str {
+        match self {
             Self::Marked => "marked",
             Self::Kept => "kept",
             Self::Removing => "removing",
             Self::Erased => "erased",
-        })
+        }
     }
 }
 
@@ -146,13 +128,14 @@ impl GarbageDocument {
 
     /// Returns the state as the metadata of the object, so that a listing contains it.
     pub fn to_metadata(&self) -> [(&'static str, String); 1] {
-        [(STATE, self.state.to_string())]
+        [(STATE, self.state.as_str().to_owned())]
     }
 
     /// Returns the state in metadata; `None` if an earlier version wrote the mark, or a copy of the bucket has lost it.
     pub fn state_in(metadata: &[(String, String)]) -> Option<GarbageState> {
         let (_, state) = metadata.iter().find(|(name, _)| name == STATE)?;
-        state.parse().ok()
+        let mut states = GarbageState::ALL.into_iter();
+        states.find(|known| known.as_str() == state)
     }
 
     /// Returns whether another request may remove the mark at any moment.
@@ -176,8 +159,6 @@ const _: () = assert!(
     GARBAGE_SECONDS >= 2 * FENCE_SECONDS,
     "a publish must end before an archive is removed whose mark it has not seen"
 );
-
-terrace_base::text_serde!(GarbageState);
 
 #[cfg(test)]
 mod tests {

@@ -403,17 +403,6 @@ mod tests {
     }
 
     #[test]
-    fn every_section_is_visited() {
-        let mut section = Section::Releases;
-        let mut seen = vec![section];
-        while let Some(next) = section.next() {
-            seen.push(next);
-            section = next;
-        }
-        assert_eq!(seen, Section::ALL);
-    }
-
-    #[test]
     fn the_cursor_is_pinned() {
         let cursor = CursorDocument {
             next: "releases/".to_owned(),
@@ -504,18 +493,5 @@ mod tests {
                 );
             }
         }
-    }
-
-    #[test]
-    fn a_step_that_never_ends_blocks_others_for_a_limited_time() {
-        let cursor = |begun: Option<u64>| CursorDocument {
-            next: String::new(),
-            begun: begun.map(UnixTime),
-            ..CursorDocument::default()
-        };
-        let now = UnixTime(1_000_000);
-        assert!(!cursor(None).is_taken(now));
-        assert!(cursor(Some(now.0 - 1)).is_taken(now));
-        assert!(!cursor(Some(now.0 - REPAIR_SECONDS)).is_taken(now));
     }
 }

@@ -122,7 +122,7 @@ impl Restored {
     pub fn parse(key: &FactKey, document: &str) -> Result<Self, String> {
         match key {
             FactKey::Release(package, version) => {
-                let release = Release::from_document(document.as_bytes()).map_err(text_of)?;
+                let release = Release::from_document(document.as_bytes())?;
                 if release.package() != *package || release.version() != version {
                     let (package, version) = (release.package(), release.version());
                     return Err(format!("it describes {} {version}", package.address()));
@@ -136,12 +136,10 @@ impl Restored {
                 })
             }
             FactKey::Documentation(package, _) => {
-                let documentation =
-                    DocumentationDocument::from_document(document.as_bytes()).map_err(text_of)?;
+                let documentation = DocumentationDocument::from_document(document.as_bytes())?;
                 same(document, documentation.to_document())?;
                 let archive = &documentation.archive;
-                DocumentationArchive::check_lengths(archive.size, archive.head_length)
-                    .map_err(text_of)?;
+                DocumentationArchive::check_lengths(archive.size, archive.head_length)?;
                 Ok(Self {
                     metadata: documentation.metadata(),
                     bytes: vec![StoredReference {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 use super::audit::{AuditEntry, ERASED_SEPARATOR, ERASES, StatusChange};
 use crate::api::route::{AdminRoute, OAuthRoute, OciRoute, Route};
@@ -87,16 +87,12 @@ enum Subject {
 
 /// The name of something that was erased, with its owner if it has one. Archives and blobs have none: releases of several
 /// owners may share them.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
 struct Erased {
     name: String,
+    #[serde(skip)]
     owner: Option<Owner>,
-}
-
-impl Serialize for Erased {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.name)
-    }
 }
 
 impl Event {

@@ -252,9 +252,9 @@ mod tests {
                 subdir: None,
             };
             let (address, version) = ("acme/vpc/aws".parse().unwrap(), "1.0.0".parse().unwrap());
-            let release = ModuleRelease::new(address, version, archive, UnixTime(0));
-            let release = Release::Module(release.with_origin(Some(source), None));
-            artifact(&release)
+            let mut release = ModuleRelease::new(address, version, archive, UnixTime(0));
+            release.source = Some(source);
+            artifact(&Release::Module(release))
         };
         let manifest = |commit| {
             let mut module = of_module(ArchiveFormat::Zip, commit).unwrap();

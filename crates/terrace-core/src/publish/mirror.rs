@@ -197,8 +197,8 @@ impl MirrorPublication {
         let (address, version) = (self.address.clone(), self.version.clone());
         let signed = self.signed.as_ref();
         let warnings = signed.map(|signed| signed.warnings.clone());
-        let release = MirroredRelease::new(address, version, self.contents(), now);
-        let release = release.with_provenance(self.provenance.clone());
+        let mut release = MirroredRelease::new(address, version, self.contents(), now);
+        release.provenance.clone_from(&self.provenance);
         (release, warnings.unwrap_or_default())
     }
 

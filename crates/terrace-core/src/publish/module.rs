@@ -122,7 +122,9 @@ impl ModulePublication {
 
     pub(super) fn release(&self, now: UnixTime) -> ModuleRelease {
         let (address, version) = (self.address.clone(), self.version.clone());
-        ModuleRelease::new(address, version, self.document.clone(), now)
-            .with_origin(self.source.clone(), self.provenance.clone())
+        let mut release = ModuleRelease::new(address, version, self.document.clone(), now);
+        release.source.clone_from(&self.source);
+        release.provenance.clone_from(&self.provenance);
+        release
     }
 }

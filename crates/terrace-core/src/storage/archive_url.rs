@@ -15,9 +15,9 @@ pub struct ArchiveUrls {
     /// Signs downloads, and uploads unless there is a bucket for them.
     signer: ArchiveSigner,
     /// Signs uploads, and downloads that the Worker does not serve well, while `signer` is the Worker.
-    bucket: Option<Presigner>,
+    pub(crate) bucket: Option<Presigner>,
     /// Whether downloads go through the platform's cache of archives.
-    is_cached: bool,
+    pub(crate) is_cached: bool,
     /// Signs the pull-through URLs of packages that are not stored yet; the Worker serves them in both modes.
     paths: Option<PathSigner>,
     lifetime: u32,
@@ -96,21 +96,6 @@ impl ArchiveUrls {
             is_cached: false,
             paths,
             lifetime,
-        }
-    }
-
-    /// Returns the same URLs, but with uploads, and downloads that the Worker does not serve well, at a bucket.
-    #[must_use]
-    pub fn with_bucket(self, bucket: Option<Presigner>) -> Self {
-        Self { bucket, ..self }
-    }
-
-    /// Returns the same URLs, for downloads that go through the platform's cache of archives.
-    #[must_use]
-    pub fn cached(self) -> Self {
-        Self {
-            is_cached: true,
-            ..self
         }
     }
 

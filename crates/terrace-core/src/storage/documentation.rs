@@ -71,20 +71,6 @@ pub struct DocumentationArchive {
     pub origin: Option<String>,
 }
 
-/// The reason why an archive cannot have these lengths.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum DocumentationLengthError {
-    /// The archive is empty or too long.
-    #[error("size is {0}: an archive of documentation has 1 to {max} bytes", max = limits::DOCUMENTATION_BYTES)]
-    Archive(u64),
-    /// The first member is empty or too long, or longer than the archive.
-    #[error(
-        "head_length is {0}: the first member of the archive has 1 to {max} bytes, and ends within the archive",
-        max = DOCUMENTATION_HEAD_MEMBER_BYTES
-    )]
-    Head(u64),
-}
-
 /// A change of documentation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DocumentationChange {
@@ -94,19 +80,6 @@ pub struct DocumentationChange {
     pub at: UnixTime,
     /// The name of the caller who made it.
     pub by: String,
-}
-
-/// Reasons why a stored document does not describe documentation of this schema.
-#[derive(Debug, thiserror::Error)]
-pub enum DocumentationError {
-    /// The document is not JSON of this shape.
-    #[error("not a document about documentation: {0}")]
-    Json(#[from] serde_json::Error),
-    /// The document was written by a newer Terrace.
-    #[error(
-        "the document about documentation has schema {0}, but this version of Terrace reads only schema {SCHEMA}"
-    )]
-    Schema(u32),
 }
 
 impl DocumentationDocument {
@@ -195,10 +168,14 @@ impl DocumentationDocument {
     ///
     /// # Errors
     /// The reason why it is not one.
-    pub fn from_document(bytes: &[u8]) -> Result<Self, DocumentationError> {
-        let document: Self = serde_json::from_slice(bytes)?;
+    pub fn from_document(bytes: &[u8]) -> Result<Self, String> {
+        let document: Self = serde_json::from_slice(bytes)
+            .map_err(|error| format!("not a document about documentation: {error}"))?;
         if document.schema != SCHEMA {
-            return Err(DocumentationError::Schema(document.schema));
+            return Err(format!(
+                "the document about documentation has schema {}, but this version of Terrace reads only schema {SCHEMA}",
+                document.schema
+            ));
         }
         Ok(document)
     }
@@ -224,14 +201,19 @@ impl DocumentationArchive {
     /// Checks the lengths of an archive and of its first member against their limits.
     ///
     /// # Errors
-    /// The first length that is not possible.
-    pub fn check_lengths(size: u64, head_length: u64) -> Result<(), DocumentationLengthError> {
-        if !(1..=limits::DOCUMENTATION_BYTES).contains(&size) {
-            return Err(DocumentationLengthError::Archive(size));
+    /// The first length that is not possible, with its rule.
+    pub fn check_lengths(size: u64, head_length: u64) -> Result<(), String> {
+        let max = limits::DOCUMENTATION_BYTES;
+        if !(1..=max).contains(&size) {
+            return Err(format!(
+                "size is {size}: an archive of documentation has 1 to {max} bytes"
+            ));
         }
-        let longest = size.min(DOCUMENTATION_HEAD_MEMBER_BYTES);
-        if !(1..=longest).contains(&head_length) {
-            return Err(DocumentationLengthError::Head(head_length));
+        let max = DOCUMENTATION_HEAD_MEMBER_BYTES;
+        if !(1..=size.min(max)).contains(&head_length) {
+            return Err(format!(
+                "head_length is {head_length}: the first member of the archive has 1 to {max} bytes, and ends within the archive"
+            ));
         }
         Ok(())
     }
@@ -342,12 +324,13 @@ mod tests {
             assert_eq!(check(size, head_length), Ok(()));
         }
         for (size, head_length) in [(0, 0), (most + 1, 1)] {
-            let error = DocumentationLengthError::Archive(size);
-            assert_eq!(check(size, head_length), Err(error));
+            let error = check(size, head_length).unwrap_err();
+            assert!(error.starts_with(&format!("size is {size}:")), "{error}");
         }
         for (size, head_length) in [(100, 0), (100, 101), (most, longest + 1)] {
-            let error = DocumentationLengthError::Head(head_length);
-            assert_eq!(check(size, head_length), Err(error));
+            let error = check(size, head_length).unwrap_err();
+            let start = format!("head_length is {head_length}:");
+            assert!(error.starts_with(&start), "{error}");
         }
     }
 
@@ -357,6 +340,6 @@ mod tests {
             .to_document()
             .replace("\"schema\":1", "\"schema\":2");
         let error = DocumentationDocument::from_document(text.as_bytes()).unwrap_err();
-        assert!(matches!(error, DocumentationError::Schema(2)), "{error}");
+        assert!(error.contains("has schema 2"), "{error}");
     }
 }

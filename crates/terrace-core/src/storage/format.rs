@@ -172,14 +172,4 @@ mod tests {
         let raised = document("1.2.0", Some(NOW));
         assert_eq!(older.raised_to(&newer, NOW), Some(raised));
     }
-
-    #[test]
-    fn the_document_is_pinned() {
-        let text = r#"{"oldest_writer":"0.1.0"}"#;
-        let read: FormatDocument = serde_json::from_str(text).unwrap();
-        assert_eq!(serde_json::to_string(&read).unwrap(), text);
-        let text = r#"{"oldest_writer":"0.1.0","raised_at":1800000000}"#;
-        let read: FormatDocument = serde_json::from_str(text).unwrap();
-        assert_eq!(serde_json::to_string(&read).unwrap(), text);
-    }
 }

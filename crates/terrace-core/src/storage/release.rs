@@ -9,6 +9,7 @@ mod mirrored;
 
 use std::collections::BTreeMap;
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::model::address::{ModuleAddress, ProviderAddress};
@@ -193,19 +194,6 @@ pub struct ProviderContents {
     pub manifest_missing: bool,
 }
 
-/// Reasons why a stored document is not a release of this schema.
-#[derive(Debug, thiserror::Error)]
-pub enum ReleaseError {
-    /// The document is not JSON of this shape.
-    #[error("not a release document: {0}")]
-    Json(#[from] serde_json::Error),
-    /// The document was written by a newer Terrace.
-    #[error(
-        "the release document has schema {0}, but this version of Terrace reads only schema {SCHEMA}"
-    )]
-    Schema(u32),
-}
-
 impl ProviderRelease {
     /// Creates the release as it is committed.
     pub fn new(
@@ -289,18 +277,6 @@ impl ModuleRelease {
             source: None,
             provenance: None,
         }
-    }
-
-    /// Returns the release with the repository that it was built from, and the job that publishes it.
-    #[must_use]
-    pub fn with_origin(
-        mut self,
-        source: Option<SourceDocument>,
-        provenance: Option<Provenance>,
-    ) -> Self {
-        self.source = source;
-        self.provenance = provenance;
-        self
     }
 
     /// Lists the differences that make `other` another release; empty if it is the same.
@@ -415,20 +391,26 @@ impl Release {
     /// Parses a stored document, under the same rules as a publish.
     ///
     /// # Errors
-    /// If it is not a release, or has a schema that this version does not know.
-    pub fn from_document(text: &[u8]) -> Result<Self, ReleaseError> {
+    /// The reason why it is not a release, or that it has a schema that this version does not know.
+    pub fn from_document(text: &[u8]) -> Result<Self, String> {
         // Two passes, because the code that serde generates for a tagged enum is 15 KB of wasm.
-        let Head { kind, schema } = serde_json::from_slice(text)?;
+        let Head { kind, schema } = parsed(text)?;
         if schema != SCHEMA {
-            return Err(ReleaseError::Schema(schema));
+            return Err(format!(
+                "the release document has schema {schema}, but this version of Terrace reads only schema {SCHEMA}"
+            ));
         }
         Ok(match kind {
-            Kind::Provider => Self::Provider(serde_json::from_slice(text)?),
-            Kind::Mirrored => Self::Mirrored(serde_json::from_slice(text)?),
-            Kind::Module => Self::Module(serde_json::from_slice(text)?),
-            Kind::Erased => Self::Erased(serde_json::from_slice(text)?),
+            Kind::Provider => Self::Provider(parsed(text)?),
+            Kind::Mirrored => Self::Mirrored(parsed(text)?),
+            Kind::Module => Self::Module(parsed(text)?),
+            Kind::Erased => Self::Erased(parsed(text)?),
         })
     }
+}
+
+fn parsed<T: DeserializeOwned>(text: &[u8]) -> Result<T, String> {
+    serde_json::from_slice(text).map_err(|error| format!("not a release document: {error}"))
 }
 
 #[cfg(test)]
@@ -605,22 +587,18 @@ mod tests {
     #[test]
     fn a_document_of_another_schema_or_shape_is_rejected() {
         let newer = pinned_module().replace("\"schema\":1", "\"schema\":2");
-        assert!(matches!(
-            Release::from_document(newer.as_bytes()),
-            Err(ReleaseError::Schema(2))
-        ));
+        let error = Release::from_document(newer.as_bytes()).unwrap_err();
+        assert!(error.contains("has schema 2"), "{error}");
         for text in [
             "",
             "{}",
             "[]",
             &pinned_module().replace("acme/vpc/aws", "acme/vpc"),
         ] {
+            let error = Release::from_document(text.as_bytes()).unwrap_err();
             assert!(
-                matches!(
-                    Release::from_document(text.as_bytes()),
-                    Err(ReleaseError::Json(_))
-                ),
-                "{text}"
+                error.starts_with("not a release document"),
+                "{text}: {error}"
             );
         }
     }

@@ -8,13 +8,12 @@ use terrace_core::storage::failover::COPY_STEP_SECONDS;
 use terrace_core::storage::fallback::COPY_SWEEP_SECONDS;
 
 use super::failover::Two;
-use super::key_of;
+use super::{alone, erase, key_of, whole};
 use crate::support::documentation::Documentation;
 use crate::support::documented::document_module;
 use crate::support::faults::When;
 use crate::support::memory::second_bucket::COPIES;
 use crate::support::registry::S3;
-use crate::support::tokens::post;
 use crate::support::{ModuleFixture, ProviderFixture};
 
 /// The number of requests to the second bucket that an erasure sends at once.
@@ -29,15 +28,14 @@ impl Two {
     }
 
     fn archives(&self) -> Vec<String> {
-        let mut keys = self.memory.keys();
-        keys.retain(|key| key.starts_with("archives/"));
-        keys
+        self.memory.keys_with("archives/")
     }
 
     /// Erases all archives.
     fn erase_all(&self) -> Value {
-        let body = json!({ "archives": self.archives(), "reason": "a leaked key" });
-        post(&self.registry, "/admin/v1/erasures", &body).found()
+        let mut body = alone(&[]);
+        body["archives"] = json!(self.archives());
+        erase(&self.registry, &body).found()
     }
 }
 
@@ -51,7 +49,7 @@ fn an_erasure_stops_to_ask_a_second_bucket_that_does_not_answer_and_names_all_co
     let archives = two.archives();
     assert!(archives.len() > AT_ONCE, "{archives:?}");
     let answer = two.erase_all();
-    assert_eq!(two.archives(), Vec::<String>::new());
+    assert_eq!(two.archives(), [""; 0]);
     assert!(two.requests().len() <= AT_ONCE, "{:?}", two.requests());
     let left = answer["left_in_fallback"].to_string();
     for key in &archives {
@@ -69,10 +67,11 @@ fn an_erasure_removes_everything_from_the_main_bucket_before_it_asks_the_second_
     document_module(&two.memory, "acme/vpc/aws", "1.0.0");
     two.copy();
     two.memory.forget_operations();
-    let body = json!({
-        "package": "acme/vpc/aws", "version": "1.0.0", "archives": two.archives(), "reason": "a leaked key",
-    });
-    post(&two.registry, "/admin/v1/erasures", &body).expect(200);
+    let mut body = whole(&[]);
+    body["archives"] = json!(two.archives());
+    let answer = erase(&two.registry, &body).found();
+    assert_eq!(answer.get("left_in_fallback"), None);
+    assert_eq!(two.archives(), [""; 0]);
     let operations = two.memory.operations();
     let first = operations.iter().position(|it| it.contains(COPIES));
     let is_removal = |it: &String| it.starts_with("R2 delete archives/");
@@ -93,7 +92,7 @@ fn an_erasure_ends_in_time_if_the_second_bucket_is_slow() {
         let seconds = (two.memory.now_ms() - before) / 1_000;
         let batch = AT_ONCE as u64 * u64::from(COPY_REMOVAL_SECONDS);
         assert!(seconds <= COPY_REMOVALS_SECONDS + batch, "{seconds}");
-        assert_eq!(two.archives(), Vec::<String>::new());
+        assert_eq!(two.archives(), [""; 0]);
         assert!(answer["left_in_fallback"].is_array(), "{answer}");
     }
 }
@@ -130,11 +129,7 @@ fn a_copy_of_removed_documentation_that_arrives_later_is_removed_and_its_mark_wi
         two.memory.advance(COPY_SWEEP_SECONDS);
         two.copy();
         assert_eq!(two.memory.copies().len(), 0);
-        let marks = two.memory.keys();
-        let marks = marks
-            .iter()
-            .filter(|key| key.starts_with("garbage/") && key.ends_with(".docs"));
-        assert_eq!(marks.count(), 0);
+        assert_eq!(two.memory.keys_with("garbage/").len(), 2, "of the archive");
     }
 }
 
@@ -149,10 +144,7 @@ fn a_copy_that_cannot_be_removed_does_not_stop_other_removals_and_is_counted() {
     let locked = two.memory.copies().into_keys().next().unwrap();
     two.memory.lock_copy(&locked);
     two.copy();
-    assert_eq!(
-        two.memory.copies().into_keys().collect::<Vec<_>>(),
-        [locked.as_str()]
-    );
+    assert_eq!(two.copies(), [locked]);
     let copy = two.state()["copy"].clone();
     assert_eq!(copy["erased"], 1);
     let error = copy["error"].as_str().unwrap();
@@ -166,8 +158,8 @@ fn an_erasure_waits_for_a_mark_that_another_request_may_remove() {
     let mark = documentation.replace("archives/", "garbage/");
     let kept = json!({ "state": "kept", "since": two.memory.now_ms() / 1_000 });
     two.memory.put_object(&mark, kept.to_string().as_bytes());
-    let body = json!({ "package": "acme/vpc/aws", "version": "1.0.0", "archives": [two.key()], "reason": "a leaked key" });
-    post(&two.registry, "/admin/v1/erasures", &body).refuses(503, &documentation);
+    let refused = erase(&two.registry, &whole(&[&two.key()]));
+    refused.refuses(503, &documentation);
     two.memory.advance(2 * MARK_REMOVAL_SECONDS);
     two.erase();
     assert!(!two.memory.keys().contains(&documentation));
@@ -184,24 +176,18 @@ fn marks_whose_state_is_not_listed_are_read() {
         two.memory.put_object(&key, mark.to_string().as_bytes());
     }
     two.copy();
-    assert_eq!(
-        two.memory.copies().into_keys().collect::<Vec<_>>(),
-        [key_of(&kept)]
-    );
+    assert_eq!(two.copies(), [key_of(&kept)]);
 }
 
 #[test]
 fn one_step_at_a_time_copies() {
     let two = Two::new(&S3);
     let there = two.at(0);
-    two.memory
-        .before(format!("bucket PUT {COPIES}").as_str(), move || {
-            there.registry.run_repair_step_if_due();
-        });
+    two.memory.before("bucket PUT", move || {
+        there.registry.run_repair_step_if_due();
+    });
     two.copy();
-    let puts = two.requests();
-    let puts = puts.iter().filter(|it| it.starts_with("bucket PUT"));
-    assert_eq!(puts.count(), 1);
+    assert_eq!(two.memory.count("bucket PUT"), 1);
     assert_eq!(two.memory.copies().len(), 1);
     assert_eq!(two.state()["copy"]["missing"], 0);
 }
@@ -210,8 +196,7 @@ fn one_step_at_a_time_copies() {
 fn a_copy_that_was_interrupted_continues_after_a_while() {
     let two = Two::new(&S3);
     let begun = two.memory.now_ms() / 1_000;
-    let document = json!({ "bucket": COPIES, "begun": begun });
-    let document = document.to_string();
+    let document = json!({ "bucket": COPIES, "begun": begun }).to_string();
     two.memory.put_object("failover/copy", document.as_bytes());
     two.minutes(5);
     assert_eq!(two.memory.copies().len(), 0);
@@ -223,53 +208,38 @@ fn a_copy_that_was_interrupted_continues_after_a_while() {
 #[test]
 fn garbage_is_not_copied_once_it_is_marked() {
     let two = Two::copied(&S3);
-    let orphan = ModuleFixture::of("acme", "9.0.0");
-    orphan.upload(&two.registry);
-    let key = key_of(&orphan);
-    let mark = json!({ "mark": [key] });
-    post(&two.registry, "/admin/v1/garbage", &mark).expect(200);
-    let marked_at = two.memory.now_ms() / 1_000;
-    let compared = post(&two.registry, "/admin/v1/replication", &json!({})).expect(200);
-    assert_eq!(compared.json()["missing"], json!([]));
+    let (_, key) = two.orphan();
+    let removal = two.mark(&key);
+    assert_eq!(two.compare(&json!({})).found()["missing"], json!([]));
     two.copy();
-    assert!(!two.memory.copies().contains_key(&key));
+    assert!(!two.has_copy(&key));
     assert_eq!(two.state()["copy"]["missing"], 0);
     // A removal cannot meet a copy of it: one that began before the mark has ended.
     two.memory.advance(GARBAGE_SECONDS);
-    let body = json!({ "remove": [{ "key": key, "marked_at": marked_at }] });
-    let removed = post(&two.registry, "/admin/v1/garbage", &body).expect(200);
-    assert_eq!(removed.json()["removed"], json!([key]));
+    assert_eq!(two.collect(&removal).found()["removed"], json!([key]));
     two.copy();
-    assert!(!two.memory.copies().contains_key(&key));
+    assert!(!two.has_copy(&key));
 }
 
 #[test]
 fn garbage_that_a_release_refers_to_again_is_copied() {
     let two = Two::copied(&S3);
-    let orphan = ModuleFixture::of("acme", "9.0.0");
-    orphan.upload(&two.registry);
-    let key = key_of(&orphan);
-    let mark = json!({ "mark": [key] });
-    post(&two.registry, "/admin/v1/garbage", &mark).expect(200);
+    let (orphan, key) = two.orphan();
+    two.mark(&key);
     orphan.publish(&two.registry);
     two.copy();
-    assert!(two.memory.copies().contains_key(&key));
+    assert!(two.has_copy(&key));
 }
 
 #[test]
 fn a_publish_completes_an_interrupted_removal_only_in_both_buckets() {
     let two = Two::new(&S3);
-    let orphan = ModuleFixture::of("acme", "9.0.0");
-    orphan.upload(&two.registry);
-    let key = key_of(&orphan);
+    let (orphan, key) = two.orphan();
     two.copy();
-    let mark = json!({ "mark": [key] });
-    post(&two.registry, "/admin/v1/garbage", &mark).expect(200);
-    let marked_at = two.memory.now_ms() / 1_000;
+    let removal = two.mark(&key);
     two.memory.advance(GARBAGE_SECONDS);
     two.memory.set_second_down(true);
-    let body = json!({ "remove": [{ "key": key, "marked_at": marked_at }] });
-    post(&two.registry, "/admin/v1/garbage", &body).expect(502);
+    two.collect(&removal).expect(502);
     two.memory.advance(GARBAGE_SECONDS);
     orphan.put(&two.registry).expect(503);
     let mark = key.replace("archives/", "garbage/");
@@ -278,15 +248,15 @@ fn a_publish_completes_an_interrupted_removal_only_in_both_buckets() {
     orphan.publish(&two.registry);
     assert!(!two.memory.keys().contains(&mark));
     two.copy();
-    assert!(two.memory.copies().contains_key(&key));
+    assert!(two.has_copy(&key));
 }
 
 #[test]
 fn the_doctor_states_whether_the_second_bucket_keeps_versions() {
     let two = Two::copied(&S3);
     let stated = || {
-        let doctor = two.registry.admin("GET", "/admin/v1/doctor", None);
-        doctor.found()["failover"]["keeps_versions"].clone()
+        let doctor = two.registry.read_as_admin("/admin/v1/doctor");
+        doctor["failover"]["keeps_versions"].clone()
     };
     assert_eq!(stated(), false);
     two.memory.enable_versioning();
@@ -304,9 +274,8 @@ fn documentation_that_was_just_removed_cannot_be_added_again_for_an_hour_and_the
     documentation.put(&two.registry, &path("1.0.0")).expect(201);
     two.erase();
     ModuleFixture::of("acme", "1.1.0").publish(&two.registry);
-    let refused = documentation.put(&two.registry, &path("1.1.0")).expect(503);
-    let errors = refused.errors();
-    assert!(errors.contains("for an hour at most"), "{errors}");
+    let refused = documentation.put(&two.registry, &path("1.1.0"));
+    refused.refuses(503, "for an hour at most");
     two.memory.advance(GARBAGE_SECONDS);
     documentation.upload(&two.registry, &path("1.1.0"));
     documentation.put(&two.registry, &path("1.1.0")).expect(201);

@@ -13,7 +13,8 @@ use crate::support::documentation::{Documentation, path_of};
 use crate::support::faults::{Failure, Operations, When};
 use crate::support::fixtures::{sha256, upload};
 use crate::support::memory::Memory;
-use crate::support::registry::{Registry, Response, Sent};
+use crate::support::registry::{Registry, Response, Sent, TOKEN};
+use crate::support::reindexed::reindex;
 use crate::support::tokens::{create, post};
 
 const PATH: &str = "/admin/v1/modules/acme/vpc/aws/1.0.0/documentation";
@@ -31,25 +32,39 @@ fn state(registry: &Registry) -> Value {
     registry.read_as_admin(PATH)
 }
 
-fn sent(registry: &Registry, method: &str, path: &str, body: &Value) -> Sent {
-    let bearer = format!("Bearer {}", registry.token());
-    let sent = Sent::new(method, path).header("authorization", &bearer);
-    sent.body(body.to_string())
+/// Returns the same with documentation of the version.
+fn added() -> (Memory, Registry, Documentation) {
+    let (memory, registry, documentation) = uploaded();
+    documentation.put(&registry, PATH).expect(201);
+    (memory, registry, documentation)
+}
+
+fn is_stored(memory: &Memory) -> bool {
+    memory.keys().contains(&FACT.to_owned())
+}
+
+fn sent(method: &str, path: &str, body: &Value) -> Sent {
+    Sent::new(method, path)
+        .bearing(TOKEN)
+        .body(body.to_string())
+}
+
+/// Returns the request that adds documentation.
+fn addition(documentation: &Documentation) -> Sent {
+    sent("PUT", PATH, &documentation.description())
 }
 
 #[test]
 fn a_change_is_audited_with_the_digest_of_the_archive() {
-    let (memory, registry, documentation) = uploaded();
-    documentation.put(&registry, PATH).expect(201);
+    let (memory, registry, documentation) = added();
     registry.admin("DELETE", PATH, None).expect(200);
     let entries = chain::entries(&memory);
-    let told: Vec<(String, Option<String>)> = entries
-        .iter()
-        .map(|it| (it.what.clone(), it.sent.map(|sent| sent.to_string())))
-        .collect();
-    let digest = Some(sha256(&documentation.archive));
-    let expected = ["PUT", "DELETE"].map(|method| (format!("{method} {PATH}"), digest.clone()));
-    assert_eq!(told, expected);
+    assert_eq!(entries.len(), 2);
+    for (entry, method) in entries.iter().zip(["PUT", "DELETE"]) {
+        assert_eq!(entry.what, format!("{method} {PATH}"));
+        let sent = entry.sent.unwrap().to_string();
+        assert_eq!(sent, sha256(&documentation.archive), "{method}");
+    }
 }
 
 #[test]
@@ -65,8 +80,7 @@ fn documentation_keeps_a_marked_archive() {
 
 #[test]
 fn the_same_documentation_keeps_a_marked_archive_again() {
-    let (memory, registry, documentation) = uploaded();
-    documentation.put(&registry, PATH).expect(201);
+    let (memory, registry, documentation) = added();
     let key = documentation.key();
     // A collector that read the documents before this one was stored.
     let body = marked(&memory, &registry, &key);
@@ -84,7 +98,7 @@ fn documentation_is_not_committed_to_an_archive_that_is_being_removed() {
     post(&registry, "/admin/v1/garbage", &body).expect(503);
     assert!(memory.keys().contains(&key));
     documentation.put(&registry, PATH).expect(503);
-    assert!(!memory.keys().contains(&FACT.to_owned()));
+    assert!(!is_stored(&memory));
 }
 
 #[test]
@@ -93,7 +107,7 @@ fn documentation_is_not_committed_after_its_check_has_expired() {
     let late = memory.clone();
     memory.before("R2 inflate", move || late.advance(FENCE_SECONDS + 1));
     documentation.put(&registry, PATH).expect(503);
-    assert!(!memory.keys().contains(&FACT.to_owned()));
+    assert!(!is_stored(&memory));
     documentation.put(&registry, PATH).expect(201);
 }
 
@@ -105,13 +119,11 @@ fn documentation_never_lacks_its_archive() {
         let key = documentation.key();
         let body = marked(&memory, &registry, &key);
         memory.interleave();
-        let add = sent(&registry, "PUT", PATH, &documentation.description());
-        let remove = sent(&registry, "POST", "/admin/v1/garbage", &body);
-        registry.send_both([add, remove], delay);
-        let keys = memory.keys();
-        let is_documented = keys.contains(&FACT.to_owned());
-        assert!(!is_documented || keys.contains(&key), "{delay}: {keys:?}");
-        is_documented
+        let remove = sent("POST", "/admin/v1/garbage", &body);
+        registry.send_both([addition(&documentation), remove], delay);
+        let has_archive = memory.keys().contains(&key);
+        assert!(!is_stored(&memory) || has_archive, "{delay}");
+        is_stored(&memory)
     });
 }
 
@@ -144,14 +156,8 @@ fn the_later_of_a_publish_and_its_documentation_writes_the_indices() {
         module.upload(&registry);
         memory.forget_operations();
         memory.interleave();
-        let add = sent(&registry, "PUT", PATH, &documentation.description());
-        let publish = sent(
-            &registry,
-            "PUT",
-            &module.admin_path(),
-            &module.description(),
-        );
-        let answers = registry.send_both([add, publish], delay);
+        let publish = sent("PUT", &module.admin_path(), &module.description());
+        let answers = registry.send_both([addition(&documentation), publish], delay);
         assert!(answers.iter().all(|it| it.status == 201), "{answers:?}");
         let operations = memory.operations();
         let at = |start: &str| operations.iter().position(|it| it.starts_with(start));
@@ -177,18 +183,14 @@ fn a_publisher_who_may_not_read_everything_uploads_the_archive() {
     // The digest alone opens nothing.
     put().expect(202);
     let asked = put().expect(202);
-    registry
-        .send(&Sent::new("GET", &acme).bearing(&token))
-        .expect(403);
+    registry.get_as(&token, &acme).expect(403);
     upload(&registry, &asked, &[&documentation.archive]);
     put().expect(201);
-    let staged = memory.keys().into_iter();
-    let staged: Vec<String> = staged.filter(|key| key.starts_with("incoming/")).collect();
+    let staged = memory.keys_with("incoming/");
     assert_eq!(staged, [""; 0], "the staged upload is removed");
     put().expect(200);
-    registry
-        .send(&Sent::new("DELETE", &globex).bearing(&token))
-        .expect(200);
+    let removal = Sent::new("DELETE", &globex).bearing(&token);
+    registry.send(&removal).expect(200);
 }
 
 #[test]
@@ -202,11 +204,8 @@ fn documentation_of_another_registry_has_a_licence_and_an_origin_where_it_is_ena
     body["license"] = "MPL-2.0".into();
     body["origin"] = "https://registry.example.com/providers/acme/widget".into();
     let put = |path: &str| registry.put(path, &body);
-    upload(
-        &registry,
-        &put(&path).expect(202),
-        &[&documentation.archive],
-    );
+    let asked = put(&path).expect(202);
+    upload(&registry, &asked, &[&documentation.archive]);
     put(&path).expect(201);
     let state = registry.read_as_admin(&path);
     assert_eq!(
@@ -219,8 +218,7 @@ fn documentation_of_another_registry_has_a_licence_and_an_origin_where_it_is_ena
 
 #[test]
 fn the_same_documentation_is_no_change_if_its_archive_was_lost_or_it_waits_for_another_day() {
-    let (memory, registry, documentation) = uploaded();
-    documentation.put(&registry, PATH).expect(201);
+    let (memory, registry, documentation) = added();
     let first = state(&registry);
     memory.remove_object(&documentation.key());
     let again = documentation.add(&registry, PATH).found();
@@ -235,24 +233,16 @@ fn the_same_documentation_is_no_change_if_its_archive_was_lost_or_it_waits_for_a
     assert_eq!(renewed["history"].as_array().unwrap().len(), 1);
     assert_ne!(renewed["history"][0]["at"], first["history"][0]["at"]);
     ModuleFixture::of("acme", "1.0.0").publish(&registry);
-    let about = registry
-        .get("/api/v1/modules/acme/vpc/aws/1.0.0")
-        .expect(200);
-    assert_eq!(about.json()["documentation"]["changes"], 0);
+    let about = registry.read("/api/v1/modules/acme/vpc/aws/1.0.0");
+    assert_eq!(about["documentation"]["changes"], 0);
 }
 
 #[test]
 fn a_damaged_document_counts_as_none_and_can_be_removed() {
-    let (memory, registry, documentation) = uploaded();
-    documentation.put(&registry, PATH).expect(201);
+    let (memory, registry, documentation) = added();
     memory.put_object(FACT, b"{");
     registry.admin("GET", PATH, None).expect(404);
-    assert!(
-        memory
-            .log()
-            .iter()
-            .any(|it| it.starts_with("corrupt: docs/"))
-    );
+    memory.assert_logged("corrupt: docs/");
     documentation.put(&registry, PATH).expect(500);
     registry.admin("DELETE", PATH, None).expect(200);
     documentation.put(&registry, PATH).expect(201);
@@ -265,8 +255,7 @@ fn documented(registry: &Registry, after: &str) -> Value {
 
 #[test]
 fn documented_versions_are_listed_by_one_operation() {
-    let (memory, registry, documentation) = uploaded();
-    documentation.put(&registry, PATH).expect(201);
+    let (memory, registry, documentation) = added();
     let other = Documentation::of_provider(&[]);
     let path = path_of("providers", "acme/widget", "1.0.0");
     other.add(&registry, &path).expect(201);
@@ -280,16 +269,10 @@ fn documented_versions_are_listed_by_one_operation() {
         ] })
     );
     assert_eq!(memory.operations(), ["R2 list docs/"]);
-    assert_eq!(
-        documented(&registry, FACT)["documented"]
-            .as_array()
-            .unwrap()
-            .len(),
-        1
-    );
-    registry
-        .admin("GET", "/admin/v1/documentation?after=keys/acme", None)
-        .expect(400);
+    let rest = documented(&registry, FACT)["documented"].clone();
+    assert_eq!(rest.as_array().unwrap().len(), 1);
+    let other = "/admin/v1/documentation?after=keys/acme";
+    registry.admin("GET", other, None).expect(400);
 }
 
 #[test]
@@ -320,26 +303,16 @@ fn a_copy_without_metadata_is_listed_from_its_documents_in_bounded_pages() {
     assert_eq!(unknown, ["docs/else", "docs/modules/acme/vpc/aws/1.5.0"]);
 }
 
-/// Repairs everything in steps, and returns the removed keys.
+/// Repairs everything, and returns the removed keys.
 fn repair(registry: &Registry) -> Vec<String> {
-    let (mut removed, mut after) = (Vec::new(), String::new());
-    loop {
-        let body = json!({ "after": after });
-        let step = post(registry, "/admin/v1/reindex", &body).found();
-        let keys = step["removed"].as_array().unwrap().iter();
-        removed.extend(keys.map(|key| key.as_str().unwrap().to_owned()));
-        match step["next"].as_str() {
-            Some(next) => after = next.to_owned(),
-            None => return removed,
-        }
-    }
+    reindex(registry).removed
 }
 
 #[test]
 fn documentation_without_a_release_is_removed_after_a_day() {
     for operations in ["40", "800"] {
-        let (memory, registry) =
-            Registry::with_memory(&[("TERRACE_REPAIR_OPERATIONS", operations)]);
+        let vars = [("TERRACE_REPAIR_OPERATIONS", operations)];
+        let (memory, registry) = Registry::with_memory(&vars);
         let documentation = Documentation::of_module("# VPC");
         let module = ModuleFixture::of("acme", "1.0.0");
         module.publish(&registry);
@@ -363,10 +336,9 @@ fn documentation_without_a_release_is_removed_after_a_day() {
 
 /// Returns a registry with documentation that has waited for its release for more than a day.
 fn abandoned() -> (Memory, Registry, Documentation) {
-    let (memory, registry, documentation) = uploaded();
-    documentation.put(&registry, PATH).expect(201);
-    memory.advance(DOCUMENTATION_ABANDONED_SECONDS + 1);
-    (memory, registry, documentation)
+    let added = added();
+    added.0.advance(DOCUMENTATION_ABANDONED_SECONDS + 1);
+    added
 }
 
 #[test]
@@ -433,8 +405,7 @@ fn a_version_that_is_published_during_the_removal_of_its_documentation_is_listed
 
 /// Returns a registry with documentation, and an action that stores other documentation. The action expects this status.
 fn replaced(status: u16) -> (Memory, Registry, Documentation, impl FnOnce() + 'static) {
-    let (memory, registry, documentation) = uploaded();
-    documentation.put(&registry, PATH).expect(201);
+    let (memory, registry, _) = added();
     let second = Documentation::of_module("# another");
     second.upload(&registry, PATH);
     let (other, late) = (Registry::in_memory(&memory, &[]), second.clone());
@@ -448,9 +419,8 @@ fn replaced(status: u16) -> (Memory, Registry, Documentation, impl FnOnce() + 's
 fn documentation_that_another_publisher_stores_during_a_removal_is_kept() {
     let (memory, registry, second, replace) = replaced(200);
     let fault = memory.before("R2 put docs/", replace);
-    registry
-        .admin("DELETE", PATH, None)
-        .refuses(409, "another request has changed");
+    let refused = registry.admin("DELETE", PATH, None);
+    refused.refuses(409, "another request has changed");
     assert!(fault.is_reached());
     assert_eq!(state(&registry)["sha256"], sha256(&second.archive));
 }
@@ -466,29 +436,25 @@ fn a_publisher_repeats_a_request_that_came_during_a_removal() {
 
 #[test]
 fn an_interrupted_removal_is_repeated_a_minute_later() {
-    let (memory, registry, documentation) = uploaded();
-    documentation.put(&registry, PATH).expect(201);
+    let (memory, registry, _) = added();
     memory.fail("R2 delete docs/", 0, When::Before, Failure::Error);
-    registry.admin("DELETE", PATH, None).expect(503);
-    registry
-        .admin("DELETE", PATH, None)
-        .refuses(503, "is being removed");
+    let remove = || registry.admin("DELETE", PATH, None);
+    remove().expect(503);
+    remove().refuses(503, "is being removed");
     memory.advance(DOCUMENTATION_REMOVAL_SECONDS + 1);
-    registry.admin("DELETE", PATH, None).expect(200);
-    assert!(!memory.keys().contains(&FACT.to_owned()));
+    remove().expect(200);
+    assert!(!is_stored(&memory));
 }
 
 #[test]
 fn documentation_is_not_removed_by_a_request_that_was_held_up_after_its_mark() {
-    let (memory, registry, documentation) = uploaded();
-    documentation.put(&registry, PATH).expect(201);
+    let (memory, registry, documentation) = added();
     let late = memory.clone();
     let mark = memory.run("R2 put docs/", 0, When::After, move || {
         late.advance(DOCUMENTATION_REMOVAL_SECONDS / 2 + 1);
     });
-    registry
-        .admin("DELETE", PATH, None)
-        .refuses(503, "took too long");
+    let refused = registry.admin("DELETE", PATH, None);
+    refused.refuses(503, "took too long");
     assert!(mark.is_reached());
     state(&registry);
     memory.advance(DOCUMENTATION_REMOVAL_SECONDS);
@@ -502,14 +468,18 @@ fn accepted_documentation_is_never_removed_with_an_earlier_one() {
         let (memory, registry, second, _) = replaced(200);
         let first = state(&registry)["sha256"].as_str().unwrap().to_owned();
         memory.interleave();
-        let add = sent(&registry, "PUT", PATH, &second.description());
         let path = format!("{PATH}?sha256={first}");
-        let remove = Sent::new("DELETE", &path).bearing(registry.token());
-        let [Response { status, .. }, _] = registry.send_both([add, remove], delay);
-        let is_stored = memory.keys().contains(&FACT.to_owned());
-        assert_eq!(is_stored, status != 503, "{delay}: {status}");
-        is_stored
+        let remove = Sent::new("DELETE", &path).bearing(TOKEN);
+        let answers = registry.send_both([addition(&second), remove], delay);
+        assert_kept_if_accepted(&memory, &answers, delay)
     });
+}
+
+/// Asserts that the documentation of the first request is stored unless it was refused. Returns whether it is.
+fn assert_kept_if_accepted(memory: &Memory, answers: &[Response; 2], delay: usize) -> bool {
+    let [Response { status, .. }, _] = answers;
+    assert_eq!(is_stored(memory), *status != 503, "{delay}: {status}");
+    is_stored(memory)
 }
 
 /// Sends documentation again and repairs concurrently, in many interleavings.
@@ -518,27 +488,19 @@ fn accepted_documentation_is_never_removed_as_abandoned() {
     in_both_outcomes(|delay| {
         let (memory, registry, documentation) = abandoned();
         memory.interleave();
-        let add = sent(&registry, "PUT", PATH, &documentation.description());
-        let repair = sent(&registry, "POST", "/admin/v1/reindex", &json!({}));
-        let [Response { status, .. }, _] = registry.send_both([add, repair], delay);
-        let is_stored = memory.keys().contains(&FACT.to_owned());
-        assert_eq!(is_stored, status != 503, "{delay}: {status}");
-        is_stored
+        let repair = sent("POST", "/admin/v1/reindex", &json!({}));
+        let answers = registry.send_both([addition(&documentation), repair], delay);
+        assert_kept_if_accepted(&memory, &answers, delay)
     });
 }
 
 #[test]
 fn a_document_is_imported_only_with_its_archive() {
-    let (memory, first, documentation) = uploaded();
-    documentation.put(&first, PATH).expect(201);
+    let (memory, _, documentation) = added();
     let document = String::from_utf8(memory.object_bytes(FACT)).unwrap();
     let (memory, registry) = Registry::with_memory(&[]);
-    let import = || {
-        let body = json!({ "facts": [{ "key": FACT, "document": document }] });
-        let body = body.to_string();
-        let answer = registry.admin("PUT", "/admin/v1/facts", Some(body.as_bytes()));
-        answer.found()
-    };
+    let body = json!({ "facts": [{ "key": FACT, "document": document }] });
+    let import = || registry.put("/admin/v1/facts", &body).found();
     let refused = import();
     let reason = refused["refused"][0]["reason"].as_str().unwrap();
     assert!(reason.ends_with(".docs is not stored"), "{reason}");

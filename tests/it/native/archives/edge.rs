@@ -8,12 +8,12 @@ use terrace_app::cached_archive;
 use terrace_core::http::reply::{Body, Reply};
 use terrace_core::limits::LIST_CACHE_SECONDS;
 
+use super::{REASON, whole};
 use crate::support::faults::{Failure, When};
 use crate::support::fixtures::sha256;
 use crate::support::memory::Memory;
 use crate::support::pushed::{Pushed, digest};
-use crate::support::registry::{Registry, S3, Sent};
-use crate::support::tokens::post;
+use crate::support::registry::{Registry, Response, S3, Sent};
 use crate::support::{ModuleFixture, ProviderFixture};
 
 const EDGE: [(&str, &str); 1] = [("TERRACE_DOWNLOADS", "edge")];
@@ -83,10 +83,9 @@ fn a_cached_answer_has_the_headers_of_one_from_the_bucket() {
     let by_worker = Registry::in_memory(&memory, &[]);
     let (url, path) = (url(&registry), url(&by_worker));
     let headers = |registry: &Registry, sent: &Sent| {
-        let response = registry.send(sent);
-        let mut headers = response.headers.clone();
-        headers.sort();
-        (response.status, headers, response.body)
+        let mut response = registry.send(sent);
+        response.headers.sort();
+        (response.status, response.headers, response.body)
     };
     for range in [
         None,
@@ -149,14 +148,22 @@ fn a_cache_that_fails_is_replaced_by_the_bucket() {
     let (memory, registry, _, zip) = published();
     memory.break_archive_cache();
     assert_eq!(registry.get(&url(&registry)).expect(200).body, zip);
-    let log = memory.log();
-    assert!(log.iter().any(|line| line.contains("tired")), "{log:?}");
+    memory.assert_logged("tired");
 }
 
-fn erase(registry: &Registry, digest: &str) {
-    let archives = [format!("archives/{digest}.zip")];
-    let body = json!({ "package": "acme/vpc/aws", "version": "1.0.0", "reason": "leaked", "archives": archives });
-    post(registry, "/admin/v1/erasures", &body).expect(200);
+fn erase(registry: &Registry, digest: &str) -> Response {
+    super::erase(registry, &whole(&[&format!("archives/{digest}.zip")]))
+}
+
+/// Asserts that bytes left the cache, and that isolates learn their digest.
+#[track_caller]
+fn assert_withdrawn(memory: &Memory, digest: &str) {
+    let cache = memory.archive_cache();
+    assert_eq!(cache.paths, [""; 0]);
+    assert_eq!(cache.purges, [[digest]]);
+    let listed = memory.index("revocations").text;
+    let prefix: String = digest.chars().take(16).collect();
+    assert!(listed.contains(&prefix), "{listed}");
 }
 
 /// Returns a registry with a published module, the digest of its archive, and a URL of it.
@@ -164,7 +171,7 @@ fn published_module() -> (Memory, Registry, String, String) {
     let (memory, registry) = cached();
     let fixture = ModuleFixture::of("acme", "1.0.0");
     fixture.publish(&registry);
-    let found = registry.get(&format!("{}/1.0.0/download", fixture.path()));
+    let found = registry.get(&fixture.download());
     let url = found.header("x-terraform-get").unwrap().to_owned();
     let url = url.split("?checksum").next().unwrap().to_owned();
     registry.get(&url).expect(200);
@@ -174,38 +181,24 @@ fn published_module() -> (Memory, Registry, String, String) {
 #[test]
 fn an_erasure_removes_its_archives_from_the_cache() {
     let (memory, registry, digest, url) = published_module();
-    erase(&registry, &digest);
-    let cache = memory.archive_cache();
-    assert_eq!(cache.paths, [""; 0]);
-    assert_eq!(cache.purges, [[digest.clone()]]);
+    erase(&registry, &digest).expect(200);
+    assert_withdrawn(&memory, &digest);
     registry.get(&url).expect(404);
-    let listed = memory.index("revocations").text;
-    let prefix: String = digest.chars().take(16).collect();
-    assert!(listed.contains(&prefix), "{listed}");
 }
 
 #[test]
 fn an_erasure_that_breaks_off_removes_its_archives_from_the_cache() {
     let (memory, registry, digest, _) = published_module();
     memory.fail("R2 delete archives/", 0, When::Before, Failure::Error);
-    let archives = [format!("archives/{digest}.zip")];
-    let body = json!({ "package": "acme/vpc/aws", "version": "1.0.0", "reason": "leaked", "archives": archives });
-    post(&registry, "/admin/v1/erasures", &body).expect(503);
-    let cache = memory.archive_cache();
-    assert_eq!(cache.paths, [""; 0]);
-    assert_eq!(cache.purges, [[digest.clone()]]);
-    let listed = memory.index("revocations").text;
-    let prefix: String = digest.chars().take(16).collect();
-    assert!(listed.contains(&prefix), "{listed}");
+    erase(&registry, &digest).expect(503);
+    assert_withdrawn(&memory, &digest);
 }
 
 #[test]
 fn an_erasure_removes_its_archives_from_the_cache_also_if_no_list_can_be_written() {
     let (memory, registry, digest, _) = published_module();
     let fault = memory.fail("KV put revocations", 0.., When::Before, Failure::Error);
-    let archives = [format!("archives/{digest}.zip")];
-    let body = json!({ "package": "acme/vpc/aws", "version": "1.0.0", "reason": "leaked", "archives": archives });
-    post(&registry, "/admin/v1/erasures", &body).expect(503);
+    erase(&registry, &digest).expect(503);
     assert!(fault.is_reached());
     let cache = memory.archive_cache();
     assert_eq!(
@@ -221,12 +214,9 @@ fn an_erasure_of_pushed_content_removes_it_from_the_cache() {
     let bytes = b"a pushed blob".to_vec();
     pushed.blob(&bytes);
     let content = json!({ "digest": digest(&bytes), "repositories": [pushed.name] });
-    let body = json!({ "reason": "leaked", "contents": [content] });
-    post(&registry, "/admin/v1/erasures", &body).expect(200);
-    assert_eq!(memory.archive_cache().purges, [[sha256(&bytes)]]);
-    let listed = memory.index("revocations").text;
-    let prefix: String = sha256(&bytes).chars().take(16).collect();
-    assert!(listed.contains(&prefix), "{listed}");
+    let body = json!({ "reason": REASON, "contents": [content] });
+    super::erase(&registry, &body).expect(200);
+    assert_withdrawn(&memory, &sha256(&bytes));
 }
 
 #[test]
@@ -265,12 +255,8 @@ fn an_erased_archive_is_refused_within_a_minute_although_the_cache_keeps_it() {
     memory.refuse_purges();
     let elsewhere = Registry::in_memory(&memory.elsewhere(), &EDGE);
     elsewhere.get(&url).expect(200);
-    erase(&registry, &digest);
-    let log = memory.log();
-    assert!(
-        log.iter().any(|line| line.contains("too many requests")),
-        "{log:?}"
-    );
+    erase(&registry, &digest).expect(200);
+    memory.assert_logged("too many requests");
     assert_eq!(memory.archive_cache().paths.len(), 1);
     memory.advance(REVOCATIONS_SECONDS + u64::from(LIST_CACHE_SECONDS));
     elsewhere.get(&url).expect(404);
@@ -285,7 +271,7 @@ fn an_erased_archive_is_refused_within_a_minute_although_the_cache_keeps_it() {
 fn a_tombstone_without_metadata_counts() {
     let (memory, registry, digest, url) = published_module();
     memory.refuse_purges();
-    erase(&registry, &digest);
+    erase(&registry, &digest).expect(200);
     memory.lose_metadata();
     memory.lose_indices();
     Registry::in_memory(&memory.elsewhere(), &EDGE)
@@ -387,7 +373,6 @@ fn the_cached_half_answers_no_other_path() {
 
 #[test]
 fn the_cached_half_keeps_no_failure_of_storage() {
-    use crate::support::faults::{Failure, When};
     let (memory, _, digest, _) = published();
     let _fault = memory.fail("R2 open", 0, When::Before, Failure::Error);
     let reply = behind(&memory, "GET", &format!("/{digest}.zip"));

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use terrace_core::maintenance::audit::AuditEntry;
 
-use super::{erase, key_of};
+use super::{REASON, alone, erase, key_of, whole};
 use crate::support::chain;
 use crate::support::documentation::{Documentation, path_of};
 use crate::support::faults::{Failure, Operations, When, is_write};
@@ -13,7 +13,6 @@ use crate::support::registry::{Registry, Sent};
 use crate::support::reindexed::reindex;
 use crate::support::{ModuleFixture, ProviderFixture};
 
-const REASON: &str = "a leaked key";
 const SECRET: &str = "hunter2isthekey";
 
 fn of_version(version: &str) -> String {
@@ -22,11 +21,6 @@ fn of_version(version: &str) -> String {
 
 fn secret() -> Documentation {
     Documentation::of_module(SECRET)
-}
-
-/// Returns the body of a request that names only archives.
-fn alone(archives: &[&str]) -> Value {
-    json!({ "reason": REASON, "archives": archives })
 }
 
 /// Returns a registry with three versions of a module, each documented with the secret if `documents` contains it. The first
@@ -58,9 +52,45 @@ fn readable(memory: &Memory) -> Vec<String> {
 
 fn documented(memory: &Memory) -> Vec<String> {
     let prefix = "docs/modules/acme/vpc/aws/";
-    let keys = memory.keys().into_iter();
-    keys.filter_map(|key| key.strip_prefix(prefix).map(str::to_owned))
-        .collect()
+    let keys = memory.keys_with(prefix).into_iter();
+    keys.map(|key| key.replacen(prefix, "", 1)).collect()
+}
+
+/// Returns the keys of all documentation: documents and archives.
+fn texts(memory: &Memory) -> Vec<String> {
+    let mut keys = memory.keys();
+    keys.retain(|key| key.ends_with(".docs") || key.starts_with("docs/"));
+    keys
+}
+
+/// Erases in another isolate, and merges the catalogue. Returns the status.
+fn run(memory: &Memory, body: &Value) -> u16 {
+    let registry = Registry::in_memory(&memory.elsewhere(), &[]);
+    let status = erase(&registry, body).status;
+    registry.merge_catalog();
+    status
+}
+
+/// Breaks each write of an erasure, repeats it as `retry`, and passes the memory to `check`.
+fn break_each_write(memory: &Memory, body: &Value, retry: &Value, check: impl Fn(&Memory, &str)) {
+    let unbroken = memory.copy();
+    unbroken.forget_operations();
+    assert_eq!(run(&unbroken, body), 200);
+    let operations = unbroken.operations();
+    let writes = operations.iter().filter(|it| is_write(it)).count();
+    assert!(writes > 5, "{operations:?}");
+    for at in 0..writes {
+        for when in [When::Before, When::After] {
+            let memory = memory.copy();
+            let fault = memory.fail(Operations::Writes, at, when, Failure::Error);
+            run(&memory, body);
+            fault.lift();
+            // The catalogue is merged at most once a minute.
+            memory.advance(61);
+            assert_eq!(run(&memory, retry), 200);
+            check(&memory, &format!("{body}: write {at} {when:?}"));
+        }
+    }
 }
 
 #[test]
@@ -88,7 +118,7 @@ fn an_erased_archive_takes_the_documentation_of_its_versions_along() {
 #[test]
 fn documentation_that_a_version_with_other_archives_has_stays_there() {
     let (memory, registry, archive) = published(&["1.0.0", "1.1.0", "2.0.0"]);
-    let body = json!({ "package": "acme/vpc/aws", "version": "1.0.0", "reason": REASON, "archives": [archive] });
+    let body = whole(&[&archive]);
     let answer = erase(&registry, &body).found();
     assert_eq!(answer["kept"], json!([secret().key()]));
     assert_eq!(documented(&memory), ["2.0.0"]);
@@ -134,13 +164,7 @@ fn an_erased_package_of_a_provider_takes_the_documentation_of_its_version_along(
     let mut zips = memory.keys().into_iter().rev();
     let zip = zips.find(|key| key.ends_with(".zip")).unwrap();
     erase(&registry, &alone(&[&zip])).expect(200);
-    let left = memory.keys();
-    assert!(
-        !left
-            .iter()
-            .any(|key| key.ends_with(".docs") || key.starts_with("docs/")),
-        "{left:?}"
-    );
+    assert_eq!(texts(&memory), [""; 0]);
 }
 
 #[test]
@@ -149,80 +173,42 @@ fn a_broken_erasure_of_documentation_is_completed_by_a_retry() {
     for documents in [&["1.0.0"][..], &["1.0.0", "2.0.0"]] {
         let (memory, _, archive) = published(documents);
         for archives in [&[archive.as_str()][..], &[docs.as_str()]] {
-            let run = |memory: &Memory| {
-                let registry = Registry::in_memory(&memory.elsewhere(), &[]);
-                let status = erase(&registry, &alone(archives)).status;
-                registry.merge_catalog();
-                status
-            };
+            let body = alone(archives);
             let unbroken = memory.copy();
-            assert_eq!(run(&unbroken), 200);
-            let expected = readable(&unbroken);
-            let operations = unbroken.operations();
-            let writes = operations.iter().filter(|it| is_write(it)).count();
-            for at in 0..writes {
-                for when in [When::Before, When::After] {
-                    let memory = memory.copy();
-                    let fault = memory.fail(Operations::Writes, at, when, Failure::Error);
-                    run(&memory);
-                    fault.lift();
-                    // The catalogue is merged at most once a minute.
-                    memory.advance(61);
-                    assert_eq!(run(&memory), 200);
-                    let what = format!("{archives:?} of {documents:?}: write {at} {when:?}");
-                    assert_eq!(readable(&memory), expected, "{what}");
-                    assert_eq!(documented(&memory), documented(&unbroken), "{what}");
-                }
-            }
+            assert_eq!(run(&unbroken, &body), 200);
+            break_each_write(&memory, &body, &body, |memory, what| {
+                assert_eq!(
+                    readable(memory),
+                    readable(&unbroken),
+                    "{what} of {documents:?}"
+                );
+                assert_eq!(
+                    documented(memory),
+                    documented(&unbroken),
+                    "{what} of {documents:?}"
+                );
+            });
         }
     }
 }
 
 #[test]
 fn an_erasure_in_two_steps_leaves_no_documentation_wherever_one_of_them_breaks() {
-    let run = |memory: &Memory, body: &Value| {
-        let registry = Registry::in_memory(&memory.elsewhere(), &[]);
-        let status = erase(&registry, body).status;
-        registry.merge_catalog();
-        status
-    };
     for other in [SECRET, "another text"] {
         // 1.1.0 has the same archive. So the first step keeps it, and the second one breaks 1.1.0.
         let (memory, registry, archive) = published(&["1.0.0"]);
         let other = Documentation::of_module(other);
         other.add(&registry, &of_version("1.1.0"));
-        let step = |archives: &[&str]| json!({ "package": "acme/vpc/aws", "version": "1.0.0", "reason": REASON, "archives": archives });
-        let (first, second) = (step(&[]), step(&[&archive]));
-        let writes_of = |memory: &Memory, body: &Value| {
-            memory.forget_operations();
-            assert_eq!(run(memory, body), 200);
-            memory.operations().iter().filter(|it| is_write(it)).count()
-        };
+        let (first, second) = (whole(&[]), whole(&[&archive]));
         let halfway = memory.copy();
-        let writes_of_first = writes_of(&halfway, &first);
+        assert_eq!(run(&halfway, &first), 200);
         assert!(halfway.keys().contains(&archive));
         assert!(halfway.keys().contains(&other.key()));
-        let writes_of_second = writes_of(&halfway.copy(), &second);
-        for (from, broken, writes) in [
-            (&memory, &first, writes_of_first),
-            (&halfway, &second, writes_of_second),
-        ] {
-            for at in 0..writes {
-                for when in [When::Before, When::After] {
-                    let memory = from.copy();
-                    let fault = memory.fail(Operations::Writes, at, when, Failure::Error);
-                    run(&memory, broken);
-                    fault.lift();
-                    // The catalogue is merged at most once a minute.
-                    memory.advance(61);
-                    assert_eq!(run(&memory, &second), 200);
-                    let left = memory.keys().into_iter();
-                    let left = left.filter(|it| it.ends_with(".docs") || it.starts_with("docs/"));
-                    let left: Vec<String> = left.collect();
-                    assert_eq!(left, [""; 0], "{broken}: write {at} {when:?}");
-                    assert_eq!(readable(&memory), [""; 0], "{broken}: write {at} {when:?}");
-                }
-            }
+        for (from, broken) in [(&memory, &first), (&halfway, &second)] {
+            break_each_write(from, broken, &second, |memory, what| {
+                assert_eq!(texts(memory), [""; 0], "{what}");
+                assert_eq!(readable(memory), [""; 0], "{what}");
+            });
         }
     }
 }
@@ -255,6 +241,13 @@ fn documentation_added_during_the_erasure_of_its_archive_does_not_stay() {
     }
 }
 
+/// Takes over the tombstones of an erasure, and nothing else of it.
+fn copy_tombstones(from: &Memory, to: &Memory) {
+    for key in from.keys_with("garbage/") {
+        to.put_object(&key, &from.object_bytes(&key));
+    }
+}
+
 #[test]
 fn the_repair_removes_documentation_that_an_erasure_has_left() {
     let docs = secret().key();
@@ -268,11 +261,7 @@ fn the_repair_removes_documentation_that_an_erasure_has_left() {
             archive.as_str()
         };
         erase(&registry, &alone(&[archives])).expect(200);
-        // Everything but the tombstones is as before.
-        let marks = memory.objects().into_iter();
-        for (key, bytes) in marks.filter(|(key, _)| key.starts_with("garbage/")) {
-            before.put_object(&key, &bytes);
-        }
+        copy_tombstones(&memory, &before);
         let registry = Registry::in_memory(&before, &[]);
         let removed = reindex(&registry).removed;
         let removed: Vec<&str> = removed
@@ -309,10 +298,8 @@ fn documentation_of_a_version_with_an_erased_archive_is_kept_out_of_an_import() 
     let prefix = "/admin/v1/facts?prefix=docs/";
     let copied = registry.read_as_admin(prefix);
     erase(&registry, &alone(&[&archive])).expect(200);
-    let body = json!({ "facts": copied["facts"] }).to_string();
-    let restored = registry
-        .admin("PUT", "/admin/v1/facts", Some(body.as_bytes()))
-        .found();
+    let body = json!({ "facts": copied["facts"] });
+    let restored = registry.put("/admin/v1/facts", &body).found();
     let erased = &restored["erased"][0];
     assert_eq!(erased["key"], "docs/modules/acme/vpc/aws/1.0.0");
     let reason = erased["reason"].as_str().unwrap();
@@ -330,10 +317,7 @@ fn the_repair_goes_on_after_a_damaged_release_with_documentation() {
         .expect(201);
     let before = memory.copy();
     erase(&registry, &alone(&[&archive])).expect(200);
-    let marks = memory.objects().into_iter();
-    for (key, bytes) in marks.filter(|(key, _)| key.starts_with("garbage/")) {
-        before.put_object(&key, &bytes);
-    }
+    copy_tombstones(&memory, &before);
     before.put_object("releases/modules/aaa/vpc/aws/1.0.0", b"{");
     let repaired = reindex(&Registry::in_memory(&before, &[]));
     let failed = |key: &str| repaired.failed.iter().any(|failed| failed == key);
@@ -409,9 +393,7 @@ fn the_erasure_of_a_tar_gz_reads_only_releases_that_may_have_it() {
     };
     assert!(reads("acme"), "{operations:?}");
     assert!(!reads("beta"), "{operations:?}");
-    let documents = memory.keys().into_iter();
-    let documents = documents.filter(|key| key.starts_with("docs/"));
-    let documents: Vec<String> = documents.collect();
+    let documents = memory.keys_with("docs/");
     assert_eq!(documents, ["docs/modules/beta/vpc/aws/1.0.0"]);
 }
 

@@ -9,7 +9,7 @@ mod settings;
 
 use serde_json::{Value, json};
 
-use super::key_of;
+use super::{erase, key_of, whole};
 use crate::support::ModuleFixture;
 use crate::support::faults::{Failure, Fault, When};
 use crate::support::memory::Memory;
@@ -64,9 +64,48 @@ impl Two {
 
     /// Erases the module with its only version.
     pub(super) fn erase(&self) -> Value {
-        let body = json!({ "package": "acme/vpc/aws", "version": "1.0.0", "archives": [self.key()], "reason": "a leaked key" });
-        let erased = post(&self.registry, "/admin/v1/erasures", &body);
-        erased.found()
+        erase(&self.registry, &whole(&[&self.key()])).found()
+    }
+
+    /// Erases it while the second bucket does not answer.
+    pub(super) fn erase_while_down(&self) -> Value {
+        self.memory.set_second_down(true);
+        let answer = self.erase();
+        self.memory.set_second_down(false);
+        answer
+    }
+
+    pub(super) fn has_copy(&self, key: &str) -> bool {
+        self.memory.copies().contains_key(key)
+    }
+
+    pub(super) fn copies(&self) -> Vec<String> {
+        self.memory.copies().into_keys().collect()
+    }
+
+    /// Uploads an archive that becomes no part of a release. Returns its module, and its key.
+    pub(super) fn orphan(&self) -> (ModuleFixture, String) {
+        let orphan = ModuleFixture::of("acme", "9.0.0");
+        orphan.upload(&self.registry);
+        let key = key_of(&orphan);
+        (orphan, key)
+    }
+
+    /// Marks an archive as garbage. Returns the request that removes it an hour later.
+    pub(super) fn mark(&self, key: &str) -> Value {
+        self.collect(&json!({ "mark": [key] })).expect(200);
+        let marked_at = self.memory.now_ms() / 1_000;
+        json!({ "remove": [{ "key": key, "marked_at": marked_at }] })
+    }
+
+    /// Sends a request about garbage.
+    pub(super) fn collect(&self, body: &Value) -> Response {
+        post(&self.registry, "/admin/v1/garbage", body)
+    }
+
+    /// Compares a page of the two buckets.
+    pub(super) fn compare(&self, body: &Value) -> Response {
+        post(&self.registry, "/admin/v1/replication", body)
     }
 
     /// Lets the scheduled event run for so many minutes.
@@ -88,8 +127,7 @@ impl Two {
     }
 
     fn send(&self, body: &Value) -> Response {
-        let body = body.to_string();
-        self.registry.admin("PUT", PATH, Some(body.as_bytes()))
+        self.registry.put(PATH, body)
     }
 
     pub(super) fn state(&self) -> Value {
@@ -110,15 +148,13 @@ impl Two {
 
     /// Returns the URL of the archive that a client is sent to.
     fn location(&self) -> String {
-        let path = format!("{}/1.0.0/download", self.fixture.path());
-        let answer = self.registry.get(&path).expect(200);
-        answer.json()["location"].as_str().unwrap().to_owned()
+        let answer = self.registry.read(&self.fixture.download());
+        answer["location"].as_str().unwrap().to_owned()
     }
 
     /// Installs the module as a client does.
     fn installs(&self) -> bool {
-        let lists = format!("{}/versions", self.fixture.path());
-        self.registry.get(&lists).expect(200);
+        self.registry.get(&self.fixture.list()).expect(200);
         let location = self.location();
         let url = location.split("&checksum=").next().unwrap();
         let url = url.strip_prefix("https://registry.test").unwrap_or(url);

@@ -9,7 +9,7 @@ use crate::support::cases::in_both_outcomes;
 use crate::support::faults::{Failure, Operations, When};
 use crate::support::fixtures::sha256;
 use crate::support::memory::Memory;
-use crate::support::registry::{Registry, Sent};
+use crate::support::registry::{Registry, Sent, TOKEN};
 use crate::support::tokens::post;
 use crate::support::{ModuleFixture, ProviderFixture};
 
@@ -23,8 +23,8 @@ fn mark(registry: &Registry, key: &str) -> Value {
 
 fn removal(memory: &Memory, key: &str) -> Value {
     let name = key.strip_prefix("archives/").unwrap();
-    let mark: Value =
-        serde_json::from_slice(&memory.object_bytes(&format!("garbage/{name}"))).unwrap();
+    let mark = memory.object_bytes(&format!("garbage/{name}"));
+    let mark: Value = serde_json::from_slice(&mark).unwrap();
     json!({ "remove": [{ "key": key, "marked_at": mark["since"] }] })
 }
 
@@ -77,11 +77,9 @@ fn a_publish_keeps_a_marked_archive() {
     assert_eq!(garbage(&registry, &body)["spared"][0], key.as_str());
     assert!(memory.keys().contains(&key));
     // An operator who has found the release removes the mark.
-    assert_eq!(
-        garbage(&registry, &json!({ "keep": [key] }))["kept"][0],
-        key.as_str()
-    );
-    assert!(!memory.keys().iter().any(|key| key.starts_with("garbage/")));
+    let kept = garbage(&registry, &json!({ "keep": [key] }));
+    assert_eq!(kept["kept"][0], key.as_str());
+    assert_eq!(memory.keys_with("garbage/"), [""; 0]);
 }
 
 #[test]
@@ -129,7 +127,7 @@ fn an_interrupted_removal_is_resumed() {
         post(&registry, "/admin/v1/garbage", &removal(&memory, &key)).expect(503);
         assert!(fault.lift());
         memory.advance(GARBAGE_SECONDS);
-        if memory.keys().iter().any(|key| key.starts_with("garbage/")) {
+        if !memory.keys_with("garbage/").is_empty() {
             let removed = garbage(&registry, &removal(&memory, &key));
             assert_eq!(removed["removed"][0], key.as_str(), "{at} {when:?}");
         }
@@ -147,10 +145,9 @@ fn a_publish_does_not_commit_after_its_check_has_expired() {
     let late = memory.clone();
     // The documents are stored between the check and the commit.
     memory.before("R2 put archives/", move || late.advance(FENCE_SECONDS + 1));
-    fixture
-        .put(&registry)
-        .refuses(503, "send the same request again");
-    assert!(!memory.keys().iter().any(|key| key.starts_with("releases/")));
+    let refused = fixture.put(&registry);
+    refused.refuses(503, "send the same request again");
+    assert_eq!(memory.keys_with("releases/"), [""; 0]);
     fixture.put(&registry).expect(201);
 }
 
@@ -170,23 +167,17 @@ fn only_archives_can_be_garbage() {
 fn a_release_never_lacks_its_archive() {
     in_both_outcomes(|delay| {
         let (memory, registry, fixture, key) = orphan();
-        let body = marked(&memory, &registry, &key).to_string();
+        let body = marked(&memory, &registry, &key);
         memory.interleave();
-        let admin = |method: &str, target: &str, body: String| {
-            let bearer = format!("Bearer {}", registry.token());
-            Sent::new(method, target)
-                .header("authorization", &bearer)
-                .body(body)
+        let admin = |method: &str, target: &str, body: &Value| {
+            let sent = Sent::new(method, target).bearing(TOKEN);
+            sent.body(body.to_string())
         };
-        let publish = admin(
-            "PUT",
-            &fixture.admin_path(),
-            fixture.description().to_string(),
-        );
-        let remove = admin("POST", "/admin/v1/garbage", body);
+        let publish = admin("PUT", &fixture.admin_path(), &fixture.description());
+        let remove = admin("POST", "/admin/v1/garbage", &body);
         let [published, _] = registry.send_both([publish, remove], delay);
         let is_stored = memory.keys().contains(&key);
-        let is_released = memory.keys().iter().any(|key| key.starts_with("releases/"));
+        let is_released = !memory.keys_with("releases/").is_empty();
         assert_eq!(published.status == 201, is_released, "{delay}");
         assert!(!is_released || is_stored, "{delay}: {:?}", memory.keys());
         is_released
@@ -208,7 +199,7 @@ fn an_interrupted_removal_is_resumed_by_only_one_publisher() {
         late.put(&other);
     });
     fixture.put(&registry);
-    let is_released = memory.keys().iter().any(|it| it.starts_with("releases/"));
+    let is_released = !memory.keys_with("releases/").is_empty();
     assert!(memory.keys().contains(&key) || !is_released);
 }
 
@@ -234,10 +225,8 @@ fn an_archive_that_was_marked_again_after_the_listing_is_not_removed() {
 fn a_rejected_request_changes_nothing() {
     let (memory, registry, _, key) = orphan();
     let mut body = marked(&memory, &registry, &key);
-    body["remove"]
-        .as_array_mut()
-        .unwrap()
-        .push(json!({ "key": "nonsense", "marked_at": 1 }));
+    let nonsense = json!({ "key": "nonsense", "marked_at": 1 });
+    body["remove"].as_array_mut().unwrap().push(nonsense);
     let before = memory.objects();
     post(&registry, "/admin/v1/garbage", &body).expect(400);
     let body = json!({ "mark": [key, "nonsense"] });

@@ -25,14 +25,10 @@ fn published(fixture: &ProviderFixture) -> (Memory, Registry) {
 fn a_download_names_the_bucket_the_lifetime_and_the_archive() {
     let fixture = ProviderFixture::new("1.0.0");
     let (_, registry) = published(&fixture);
-    let json = registry
-        .get(&format!("{}/1.0.0/download/linux/amd64", fixture.path()))
-        .json();
+    let json = registry.read(&format!("{}/1.0.0/download/linux/amd64", fixture.path()));
     let url = json["download_url"].as_str().unwrap();
-    let start = format!(
-        "https://account.r2.example.com/terrace/archives/{}.zip?",
-        sha256(&fixture.packages[0].3)
-    );
+    let digest = sha256(&fixture.packages[0].3);
+    let start = format!("https://account.r2.example.com/terrace/archives/{digest}.zip?");
     assert!(url.starts_with(&start), "{url}");
     assert!(
         url.contains("X-Amz-Expires=120&") && url.contains("X-Amz-SignedHeaders=host"),
@@ -50,10 +46,8 @@ fn an_upload_is_bound_to_the_digest_and_replaces_nothing() {
     assert_eq!(headers["if-none-match"], "*");
     assert!(headers.contains_key("x-amz-checksum-sha256") && headers.contains_key("content-type"));
     let signed = "X-Amz-SignedHeaders=content-type%3Bhost%3Bif-none-match%3Bx-amz-checksum-sha256%3Bx-amz-source-expected-bucket-owner";
-    assert!(
-        upload["url"].as_str().unwrap().ends_with(signed),
-        "{upload}"
-    );
+    let url = upload["url"].as_str().unwrap();
+    assert!(url.ends_with(signed), "{url}");
 }
 
 #[test]
@@ -61,12 +55,9 @@ fn worker_signed_urls_are_404_in_presigned_mode() {
     let fixture = ProviderFixture::new("1.0.0");
     let (memory, registry) = published(&fixture);
     let worker = Registry::in_memory(&memory, &[]);
-    let json = worker
-        .get(&format!("{}/1.0.0/download/linux/amd64", fixture.path()))
-        .json();
-    registry
-        .get(json["download_url"].as_str().unwrap())
-        .expect(404);
+    let json = worker.read(&format!("{}/1.0.0/download/linux/amd64", fixture.path()));
+    let url = json["download_url"].as_str().unwrap();
+    registry.get(url).expect(404);
 }
 
 #[test]
@@ -75,12 +66,7 @@ fn an_archive_that_is_too_large_to_upload_is_refused_with_a_solution() {
     let fixture = ModuleFixture::new("1.0.0");
     let mut description = fixture.description();
     description["archive"]["size"] = 300_000_000.into();
-    let body = description.to_string();
-    registry
-        .admin("PUT", &fixture.admin_path(), Some(body.as_bytes()))
-        .refuses(422, "TERRACE_S3_");
-    let registry = Registry::in_memory(&Memory::new(), &S3);
-    registry
-        .admin("PUT", &fixture.admin_path(), Some(body.as_bytes()))
-        .expect(202);
+    let put = |registry: &Registry| registry.put(&fixture.admin_path(), &description);
+    put(&registry).refuses(422, "TERRACE_S3_");
+    put(&Registry::in_memory(&Memory::new(), &S3)).expect(202);
 }

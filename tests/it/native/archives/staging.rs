@@ -1,6 +1,8 @@
 //! Staged uploads. Archives are shared by digest, and a digest is not a secret: in a private registry a
 //! publisher who names an archive must upload it.
 
+use serde_json::Value;
+
 use crate::support::fixtures::{sha256, upload};
 use crate::support::memory::Memory;
 use crate::support::registry::{Response, Sent};
@@ -33,22 +35,25 @@ impl Tenants {
     }
 
     fn put(&self, token: &str, module: &ModuleFixture) -> Response {
-        put(
-            &self.registry,
-            token,
-            &module.admin_path(),
-            &module.description().to_string(),
-        )
+        let path = module.admin_path();
+        put(&self.registry, token, &path, &module.description())
     }
 
-    fn keys(&self, prefix: &str) -> Vec<String> {
-        let keys = self.memory.keys().into_iter();
-        keys.filter(|key| key.starts_with(prefix)).collect()
+    /// Returns the keys of the staged uploads.
+    fn staged(&self) -> Vec<String> {
+        self.memory.keys_with("incoming/")
+    }
+
+    /// Uploads the archive of a module that globex publishes.
+    fn upload(&self, module: &ModuleFixture) {
+        let asked = self.put(&self.globex, module).expect(202);
+        upload(&self.registry, &asked, &[&module.archive]);
     }
 }
 
-fn put(registry: &Registry, token: &str, path: &str, body: &str) -> Response {
-    registry.send(&Sent::new("PUT", path).bearing(token).body(body))
+fn put(registry: &Registry, token: &str, path: &str, body: &Value) -> Response {
+    let sent = Sent::new("PUT", path).bearing(token);
+    registry.send(&sent.body(body.to_string()))
 }
 
 /// Returns a module with the same archive in another namespace.
@@ -68,8 +73,7 @@ fn the_digest_of_another_owners_archive_gives_no_access_to_it() {
         for _ in 0..2 {
             tenants.put(&tenants.globex, &stolen).expect(202);
         }
-        let download = format!("{}/1.0.0/download", stolen.path());
-        let asked = tenants.registry.get_as(&tenants.globex, &download);
+        let asked = tenants.registry.get_as(&tenants.globex, &stolen.download());
         asked.expect(404);
     }
 }
@@ -82,10 +86,8 @@ fn an_upload_for_one_version_does_not_serve_another() {
         ModuleFixture::of("globex", "2.0.0"),
     );
     let second = second.with_zip(first.archive.clone());
-    for module in [&first, &second] {
-        let answer = tenants.put(&tenants.globex, module).expect(202);
-        upload(&tenants.registry, &answer, &[&module.archive]);
-    }
+    tenants.upload(&first);
+    tenants.upload(&second);
     // Neither publish may remove the upload that the other needs.
     tenants.put(&tenants.globex, &first).expect(201);
     tenants.put(&tenants.globex, &second).expect(201);
@@ -96,8 +98,7 @@ fn no_response_and_no_operation_reveals_whether_an_archive_is_stored() {
     let tenants = Tenants::new();
     let operations = |module: &ModuleFixture| {
         tenants.memory.forget_operations();
-        let first = tenants.put(&tenants.globex, module).expect(202);
-        upload(&tenants.registry, &first, &[&module.archive]);
+        tenants.upload(module);
         tenants.put(&tenants.globex, module).expect(201);
         let operations = tenants.memory.operations().join("\n");
         let operations = operations.replace(&sha256(&module.archive), "DIGEST");
@@ -133,14 +134,12 @@ fn no_response_and_no_operation_reveals_whether_an_archive_is_stored() {
 fn a_publisher_who_sends_an_archive_publishes_it_and_leaves_no_upload() {
     let tenants = Tenants::new();
     let module = ModuleFixture::of("globex", "1.0.0");
-    let first = tenants.put(&tenants.globex, &module).expect(202);
-    upload(&tenants.registry, &first, &[&module.archive]);
-    assert_eq!(tenants.keys("incoming/").len(), 1);
+    tenants.upload(&module);
+    assert_eq!(tenants.staged().len(), 1);
     tenants.put(&tenants.globex, &module).expect(201);
-    assert_eq!(tenants.keys("incoming/"), [""; 0]);
+    assert_eq!(tenants.staged(), [""; 0]);
     tenants.put(&tenants.globex, &module).expect(200);
-    let download = format!("{}/1.0.0/download", module.path());
-    let led = tenants.registry.get_as(&tenants.globex, &download);
+    let led = tenants.registry.get_as(&tenants.globex, &module.download());
     let location = led.header("x-terraform-get").unwrap().to_owned();
     assert_eq!(tenants.registry.get(&location).body, module.archive);
 }
@@ -175,7 +174,7 @@ fn an_archive_of_a_public_registry_is_uploaded_once() {
     let second = second.with_zip(first.archive);
     let scope = second.address.split('/').next().unwrap();
     let (_, token) = tokens::create(&registry, &[&format!("publish:{scope}")], None);
-    let body = second.description().to_string();
+    let body = second.description();
     put(&registry, &token, &second.admin_path(), &body).expect(201);
 }
 
@@ -183,12 +182,11 @@ fn an_archive_of_a_public_registry_is_uploaded_once() {
 fn a_staged_upload_with_other_bytes_is_requested_again() {
     let tenants = Tenants::new();
     let module = ModuleFixture::of("globex", "1.0.0");
-    let first = tenants.put(&tenants.globex, &module).expect(202);
-    upload(&tenants.registry, &first, &[&module.archive]);
-    let staged = tenants.keys("incoming/").remove(0);
+    tenants.upload(&module);
+    let staged = tenants.staged().remove(0);
     tenants.memory.put_object(&staged, b"other bytes");
     let again = tenants.put(&tenants.globex, &module).expect(202);
-    assert_eq!(tenants.keys("incoming/"), [""; 0]);
+    assert_eq!(tenants.staged(), [""; 0]);
     upload(&tenants.registry, &again, &[&module.archive]);
     tenants.put(&tenants.globex, &module).expect(201);
 }
@@ -200,7 +198,7 @@ fn all_archives_of_a_provider_must_be_uploaded() {
     provider.namespace = "globex".to_owned();
     provider.add_key(&tenants.registry);
     let path = provider.admin_path();
-    let body = provider.description().to_string();
+    let body = provider.description();
     let send = || put(&tenants.registry, &tenants.globex, &path, &body);
     let first = send().expect(202);
     let missing = |answer: &Response| answer.json()["missing"].as_array().unwrap().len();
@@ -231,39 +229,34 @@ fn a_mirrored_archive_must_be_uploaded_too() {
     let stolen = MirrorFixture::of(secret).unsigned();
     let scope = "publish:registry.example.com/globex";
     let (_, token) = tokens::create(&tenants.registry, &[scope], None);
-    let body = stolen.description().to_string();
+    let body = stolen.description();
     for _ in 0..2 {
         put(&tenants.registry, &token, &stolen.admin_path(), &body).expect(202);
     }
-    tenants
-        .registry
-        .get_as(&token, &stolen.packages())
-        .expect(404);
+    let asked = tenants.registry.get_as(&token, &stolen.packages());
+    asked.expect(404);
 }
 
 #[test]
 fn an_unpublished_upload_is_removed_a_day_later() {
     let tenants = Tenants::new();
     let module = ModuleFixture::of("globex", "1.0.0");
-    let asked = tenants.put(&tenants.globex, &module).expect(202);
-    upload(&tenants.registry, &asked, &[&module.archive]);
-    let staged = tenants.keys("incoming/");
+    tenants.upload(&module);
+    let staged = tenants.staged();
     assert_eq!(staged.len(), 1);
     tenants.memory.advance(86_400);
     // The walk over the facts, and the walk over the keys.
     tenants.registry.run_repair_step();
     tenants.registry.run_repair_step();
-    assert_eq!(tenants.keys("incoming/"), staged);
+    assert_eq!(tenants.staged(), staged);
     tenants.memory.advance(1);
     // The rest of both walks, and both again.
     for _ in 0..4 {
         tenants.registry.run_repair_step();
     }
-    assert_eq!(tenants.keys("incoming/"), [""; 0]);
-    let log = tenants.memory.log().join("\n");
-    assert!(log.contains("1 removed (incoming/"), "{log}");
+    assert_eq!(tenants.staged(), [""; 0]);
+    tenants.memory.assert_logged("1 removed (incoming/");
     // Publishing is still possible after another upload.
-    let asked = tenants.put(&tenants.globex, &module).expect(202);
-    upload(&tenants.registry, &asked, &[&module.archive]);
+    tenants.upload(&module);
     tenants.put(&tenants.globex, &module).expect(201);
 }

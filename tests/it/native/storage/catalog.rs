@@ -15,7 +15,7 @@ use terrace_core::limits::{CARDS_WITH_SYMBOLS, CATALOG_SYMBOLS_BYTES, LIST_CACHE
 use terrace_core::storage::key::FactKey;
 
 use crate::support::documented::{document_module, document_provider};
-use crate::support::faults::{Break, Failure, When, is_of_catalog, is_write};
+use crate::support::faults::{Break, Failure, When, is_of_catalog};
 use crate::support::fixtures::{Signer, add_key};
 use crate::support::memory::Memory;
 use crate::support::registry::{CATALOG_SECONDS, Registry, Response};
@@ -26,9 +26,7 @@ use crate::support::statuses::{set_status, status_of};
 use crate::support::{ModuleFixture, ProviderFixture};
 
 fn in_memory() -> (Memory, Registry) {
-    let memory = Memory::new();
-    let registry = Registry::in_memory(&memory, &[]);
-    (memory, registry)
+    Registry::with_memory(&[])
 }
 
 /// Returns the lines of an owner's catalogue, by the names of the packages.
@@ -124,12 +122,9 @@ fn a_missing_or_corrupt_archive_counts_as_no_documentation() {
         let about = memory.index("modules/acme/vpc/aws/about/1.0.0").text;
         let about: About = serde_json::from_str(&about).unwrap();
         assert_eq!(about.documentation, None);
-        assert_eq!(
-            catalog(&memory, "acme")["modules/acme/vpc/aws"].description,
-            ""
-        );
-        let log = memory.log().join("\n");
-        assert!(log.contains(&format!("corrupt: {archive}")), "{log}");
+        let line = &catalog(&memory, "acme")["modules/acme/vpc/aws"];
+        assert_eq!(line.description, "");
+        memory.assert_logged(&format!("corrupt: {archive}"));
     }
 }
 
@@ -174,16 +169,14 @@ fn a_wrong_card_or_catalogue_is_rewritten_by_a_repair() {
     memory.put_index("modules/acme/vpc/aws/about/1.0.0", "{}");
     let mut rewritten = reindex_with(&registry, json!({ "full": true })).rewritten;
     rewritten.sort();
-    assert_eq!(
-        rewritten,
-        [
-            "catalog/acme",
-            "catalog/other",
-            "merged-catalog/1",
-            "modules/acme/vpc/aws/tags",
-            "releases/modules/acme/vpc/aws/1.0.0",
-        ]
-    );
+    let expected = [
+        "catalog/acme",
+        "catalog/other",
+        "merged-catalog/1",
+        "modules/acme/vpc/aws/tags",
+        "releases/modules/acme/vpc/aws/1.0.0",
+    ];
+    assert_eq!(rewritten, expected);
     assert_eq!(stored(&memory), whole);
 }
 
@@ -248,9 +241,9 @@ fn parts_of_a_larger_catalogue_are_removed_by_the_next_rebuild() {
     memory.put_index("merged-catalog/3", "x");
     memory.advance(61);
     ModuleFixture::of("acme", "1.1.0").publish(&registry);
-    let parts: Vec<String> = memory.indices().into_keys().collect();
-    let parts = parts.iter().filter(|key| key.starts_with("merged-"));
-    assert_eq!(parts.collect::<Vec<_>>(), ["merged-catalog/1"]);
+    let mut parts = memory.indices();
+    parts.retain(|key, _| key.starts_with("merged-"));
+    assert_eq!(parts.into_keys().collect::<Vec<_>>(), ["merged-catalog/1"]);
 }
 
 /// Copies the card of acme/widget for other providers.
@@ -273,37 +266,21 @@ fn copy_card(memory: &Memory, owner: &str, count: usize, symbol: &str) {
 fn a_publish_reads_each_card_with_symbols_once_and_after_its_response() {
     let (memory, registry) = published();
     copy_card(&memory, "acme", CARDS_WITH_SYMBOLS + 5, "a_thing");
+    let read = "R2 get cards/acme/providers/hosted/acme/a";
     memory.advance(CATALOG_SECONDS);
-    ModuleFixture::of("other", "1.0.0").publish(&registry);
-    let operations = |publish: &dyn Fn()| {
-        memory.advance(CATALOG_SECONDS);
-        memory.forget_operations();
-        publish();
-        memory.operations()
-    };
-    let is_read = |it: &&String| it.starts_with("R2 get cards/acme/providers/hosted/acme/a");
-    let publish = || drop(ModuleFixture::of("acme", "1.1.0").publish(&registry));
-    let of_module = operations(&publish);
-    let puts = of_module.iter().filter(|it| it.starts_with("KV put "));
-    assert_eq!(puts.count(), 10, "{of_module:?}");
-    let responded = of_module.iter().position(|it| it.contains(" audit/"));
-    let built = of_module.iter().position(|it| it == "KV put catalog/acme");
+    memory.forget_operations();
+    let at_response = memory.before("R2 put audit/", {
+        let memory = memory.clone();
+        move || assert_eq!(memory.count(read) + memory.count("KV put catalog/"), 0)
+    });
+    ProviderFixture::of("acme", "gadget", "1.0.0").publish(&registry);
+    assert!(at_response.is_reached());
     // The owner has too many packages.
-    assert!(responded.unwrap() < built.unwrap(), "{of_module:?}");
-    assert!(
-        !of_module[..responded.unwrap()]
-            .iter()
-            .any(|it| is_read(&it))
-    );
-    let publish = || drop(ProviderFixture::of("acme", "gadget", "1.0.0").publish(&registry));
-    let of_provider = operations(&publish);
-    // The catalogues of the owner and of all owners, and the symbols once more.
-    let puts = of_provider.iter().filter(|it| it.starts_with("KV put "));
-    assert!(puts.clone().any(|it| it == "KV put symbols/acme"));
-    assert!(puts.clone().any(|it| it == "KV put merged-catalog/1"));
-    let reads = of_provider.iter().filter(is_read).count();
+    let reads = memory.count(read);
     assert!((290..=CARDS_WITH_SYMBOLS).contains(&reads), "{reads}");
-    assert!(of_provider.len() < 400, "{}", of_provider.len());
+    for key in ["catalog/acme", "symbols/acme", "merged-catalog/1"] {
+        assert_eq!(memory.count(&format!("KV put {key}")), 1, "{key}");
+    }
 }
 
 #[test]
@@ -329,29 +306,18 @@ fn an_owner_with_many_symbols_does_not_displace_those_of_others() {
 #[test]
 fn symbols_up_to_a_limited_size_are_listed() {
     let (memory, registry) = published();
-    let card = memory.object_bytes("cards/acme/providers/hosted/acme/widget");
-    let card = String::from_utf8(card).unwrap();
-    let name = "x".repeat(CATALOG_SYMBOLS_BYTES / 4);
-    for copy in 0..6 {
-        let copied = card.replace("acme/widget", &format!("acme/a{copy}"));
-        let long = copied.replace("widget_thing", &name);
-        let key = format!("cards/acme/providers/hosted/acme/a{copy}");
-        memory.put_object(&key, long.as_bytes());
-    }
+    copy_card(&memory, "acme", 6, &"x".repeat(CATALOG_SYMBOLS_BYTES / 4));
     reindex_with(&registry, json!({ "after": "cards/" }));
     let text = memory.index("symbols/acme").text;
     assert!(text.len() <= CATALOG_SYMBOLS_BYTES);
     let found = symbols(&text).into_iter();
     let packages: Vec<String> = found.map(|it| it.package.to_string()).collect();
     // A card that does not fit leaves room for smaller ones.
-    let first = ["widget", "a0", "a1", "a2"].map(|name| format!("providers/hosted/acme/{name}"));
+    let first = ["widget", "a000", "a001", "a002"];
+    let first = first.map(|name| format!("providers/hosted/acme/{name}"));
     assert_eq!(packages, first);
     assert_eq!(catalog(&memory, "acme").len(), 8);
-    let log = memory.log().join("\n");
-    assert!(
-        log.contains("the symbols of 3 providers are left out"),
-        "{log}"
-    );
+    memory.assert_logged("the symbols of 3 providers are left out");
 }
 
 /// A publish that is interrupted after its lists is completed by the next publish of its owner, or by a repair.
@@ -531,8 +497,7 @@ fn a_card_written_while_the_merged_catalogue_is_built_is_merged_a_minute_later()
     // Nothing has changed since.
     memory.forget_operations();
     registry.merge_catalog();
-    let operations = memory.operations();
-    assert!(!operations.iter().any(|it| is_write(it)), "{operations:?}");
+    assert_eq!(count_rebuilds(&memory), 0);
 }
 
 /// Returns the number of packages in the merged catalogue.
@@ -593,12 +558,8 @@ fn a_catalogue_of_all_owners_that_replaces_a_repaired_one_is_rebuilt_when_the_le
             assert!(rewritten.contains(&"merged-catalog/1".to_owned()));
             assert_eq!(merged_packages(&other), 2);
             if kills {
-                other.fail(
-                    "R2 head changes/merged-catalog",
-                    0,
-                    When::Before,
-                    Failure::Kill,
-                );
+                let look = "R2 head changes/merged-catalog";
+                other.fail(look, 0, When::Before, Failure::Kill);
             }
         });
         Released::module("1.0.0").publish(&registry).now_or_never();
@@ -653,18 +614,13 @@ fn the_catalogue_is_complete_after_64_concurrent_publishers_of_one_owner() {
         }
         let mut schedule = Schedule::new(seed);
         schedule.step_ms = 1;
-        let memory_at = |number: usize| memory.at(number % 4);
-        let actors: Vec<Actor<'_, u16>> = all
-            .iter()
-            .enumerate()
-            .map(|(number, released)| -> Actor<'_, u16> {
-                let registry = Registry::in_memory(&memory_at(number), &[]);
-                Box::pin(async move { released.publish(&registry).await })
-            })
-            .collect();
-        let began = memory.now_ms();
+        let publisher = |(number, released): (usize, &'_ Released)| -> Actor<'_, u16> {
+            let released = released.clone();
+            let registry = Registry::in_memory(&memory.at(number % 4), &[]);
+            Box::pin(async move { released.publish(&registry).await })
+        };
+        let actors = all.iter().enumerate().map(publisher).collect();
         let statuses = schedule.run(&memory, actors);
-        let took = memory.now_ms() - began;
         assert_eq!(statuses, [201; CROWD]);
         assert_eq!(catalog(&memory, "acme").len(), CROWD, "{seed}");
         let of_acme = symbols(&memory.index("symbols/acme").text);
@@ -675,18 +631,12 @@ fn the_catalogue_is_complete_after_64_concurrent_publishers_of_one_owner() {
         let MergedPart { text, .. } = MergedPart::parse(&merged).unwrap();
         assert_eq!(text.packages.lines().count(), CROWD, "{seed}");
         assert_eq!(symbols(text.symbols).len(), CROWD / 2, "{seed}");
-        println!(
-            "{CROWD} publishers in {took} ms; {} writes were refused",
-            memory.refused_writes()
-        );
     }
 }
 
 /// The operations that a rebuild of the merged catalogue begins with.
 fn count_rebuilds(memory: &Memory) -> usize {
-    let operations = memory.operations();
-    let is_rebuild = |it: &&String| it.starts_with("R2 list cards/");
-    operations.iter().filter(is_rebuild).count()
+    memory.count("R2 list cards/")
 }
 
 /// Returns the number of packages that a list has.
@@ -770,7 +720,7 @@ fn a_lost_or_damaged_merged_catalogue_is_rebuilt_after_the_response_and_once() {
         let seconds = LIST_CACHE_SECONDS.to_string();
         assert_eq!(response.header("retry-after"), Some(seconds.as_str()));
         assert_eq!(count_rebuilds(&memory), 1, "{:?}", memory.operations());
-        let found = registry.get("/api/v1/search?q=vpc").expect(200).json();
+        let found = registry.read("/api/v1/search?q=vpc");
         assert_eq!(found["results"].as_array().unwrap().len(), 2);
     }
 }
@@ -780,14 +730,9 @@ fn the_first_search_of_a_registry_builds_its_catalogue() {
     let (memory, registry) = published();
     memory.advance(CATALOG_SECONDS);
     memory.lose_index("merged-catalog/1");
-    let record = memory.keys().into_iter();
-    let record: Vec<String> = record
-        .filter(|key| key.ends_with("merged-catalog/1"))
-        .collect();
-    assert_eq!(record.len(), 1);
-    memory.remove_object(&record[0]);
-    memory.forget_operations();
-    let found = registry.get("/api/v1/search?q=vpc").expect(200).json();
+    assert_eq!(memory.keys_with("written/merged-catalog/1").len(), 1);
+    memory.remove_object("written/merged-catalog/1");
+    let found = registry.read("/api/v1/search?q=vpc");
     assert_eq!(found["results"].as_array().unwrap().len(), 2);
     memory.forget_operations();
     registry.get("/api/v1/search?q=vpc").expect(200);
@@ -799,13 +744,13 @@ fn a_search_of_an_empty_registry_lists_its_cards_once() {
     let (memory, registry) = in_memory();
     for rebuilds in [1, 0, 0] {
         memory.forget_operations();
-        let found = registry.get("/api/v1/search?q=vpc").expect(200).json();
+        let found = registry.read("/api/v1/search?q=vpc");
         assert_eq!(found, json!({ "results": [] }));
         assert_eq!(count_rebuilds(&memory), rebuilds);
     }
     ModuleFixture::of("acme", "1.0.0").publish(&registry);
     registry.merge_catalog();
-    let found = registry.get("/api/v1/search?q=vpc").expect(200).json();
+    let found = registry.read("/api/v1/search?q=vpc");
     assert_eq!(found["results"].as_array().unwrap().len(), 1);
 }
 

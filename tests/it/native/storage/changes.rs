@@ -10,7 +10,7 @@ use terrace_core::storage::documentation::DOCUMENTATION_REMOVAL_SECONDS;
 use crate::support::chain;
 use crate::support::documentation::Documentation;
 use crate::support::documented::document_provider;
-use crate::support::faults::{Break, is_of_catalog};
+use crate::support::faults::{Break, Trace};
 use crate::support::fixtures::{Signer, add_key, sha256, upload};
 use crate::support::memory::Memory;
 use crate::support::pushed::{Pushed, PushedProvider};
@@ -52,6 +52,12 @@ fn as_root(method: &str, path: &str, body: Option<&Value>) -> Sent {
         Some(body) => sent.body(body.to_string()),
         None => sent,
     }
+}
+
+/// Returns the request that sets the status at this path.
+fn status_request(path: &str, state: &str) -> Sent {
+    let body = json!({ "state": state, "reason": "a test" });
+    as_root("PUT", path, Some(&body))
 }
 
 impl Scene {
@@ -114,10 +120,9 @@ impl Scene {
 struct Whole {
     old: Seen,
     new: Seen,
-    status: u16,
     objects: BTreeMap<String, Vec<u8>>,
     indices: BTreeMap<String, String>,
-    operations: Vec<String>,
+    trace: Trace,
 }
 
 impl Whole {
@@ -132,89 +137,40 @@ impl Whole {
         }
         let facts = after.copy();
         facts.lose_indices();
-        assert_eq!(
-            scene.seen(&facts),
-            new,
-            "{} is not in the facts",
-            scene.name
-        );
+        let seen = scene.seen(&facts);
+        assert_eq!(seen, new, "{} is not in the facts", scene.name);
         Self {
             old,
             new,
-            status,
-            objects: objects(&after),
+            objects: after.lasting_objects(),
             indices: merged(scene, &after),
-            operations,
+            trace: Trace {
+                operations,
+                status,
+                publishes: scene.publishes(),
+            },
         }
     }
 
     /// Breaks an operation, checks the reads after it, and sends the request again.
     fn check_broken(&self, scene: &Scene, at: usize, how: Break) {
-        let what = format!("{}: {} ({at}), {how:?}", scene.name, self.operations[at]);
+        let operation = &self.trace.operations[at];
+        let what = format!("{}: {operation} ({at}), {how:?}", scene.name);
         let memory = scene.memory.copy();
         let fault = memory.break_at(at, how);
         let status = scene.run(&memory);
         assert!(fault.lift(), "{what} was not reached");
-        let is = |operation| self.operations[at].starts_with(operation);
-        match how {
-            Break::KilledBefore | Break::KilledAfter => assert_eq!(status, None, "{what}"),
-            _ if is("R2 delete incoming/") || is("R2 get webhooks/") => {
-                assert_eq!(
-                    status,
-                    Some(self.status),
-                    "{what}: it happens after the response"
-                );
-            }
-            Break::Before if is("KV get") || is("KV list") => {
-                assert_eq!(
-                    status,
-                    Some(self.status),
-                    "{what}: the facts are used instead"
-                );
-            }
-            Break::Before if is("R2 get audit") && scene.publishes() => {
-                assert_eq!(status, Some(self.status), "{what}: it is read again");
-            }
-            _ if is_of_catalog(&self.operations[at]) && self.is_answered(at) => {
-                assert_eq!(status, Some(self.status), "{what}");
-            }
-            Break::Busy
-                if is("R2 delete garbage/") || is("R2 delete docs/") || is("R2 delete cards/") =>
-            {
-                assert_eq!(status, Some(self.status), "{what}: this is retried");
-            }
-            // The texts of a provider are stored whole.
-            Break::Busy
-                if is("R2 put archives/")
-                    && !self.operations[at].ends_with(".zip")
-                    && scene.publishes() =>
-            {
-                assert_eq!(status, Some(self.status), "{what}: this is retried");
-            }
-            Break::Busy if is("R2 delete") || is("R2 put archives/") => {
-                assert_eq!(status, Some(503), "{what}: this is not retried");
-            }
-            Break::Busy => assert_eq!(status, Some(self.status), "{what}"),
-            _ => assert_eq!(status, Some(503), "{what}: the failure is reported"),
-        }
+        assert_eq!(status, self.trace.broken(at, how), "{what}");
         self.assert_consistent(scene, &memory, &what);
         self.assert_retry_completes(scene, &memory, &what);
         // If the caller is killed, or nothing can be written, a catalogue without packages stays until the repair.
         if matches!(how, Break::Before | Break::After | Break::Busy) && !scene.is_new {
-            let indices = memory.indices().into_keys();
-            let mut catalogs =
-                indices.filter(|it| it.starts_with("catalog/") || it.starts_with("symbols/"));
-            assert!(
-                catalogs.all(|it| self.indices.contains_key(&it)),
-                "{what}: another catalogue"
-            );
+            for key in memory.indices().into_keys() {
+                let is_catalog = key.starts_with("catalog/") || key.starts_with("symbols/");
+                let is_expected = !is_catalog || self.indices.contains_key(&key);
+                assert!(is_expected, "{what}: {key} is another catalogue");
+            }
         }
-    }
-
-    /// Returns whether the audit log is written before the operation `at`, and so the response sent.
-    fn is_answered(&self, at: usize) -> bool {
-        let later = &self.operations[at..];
-        !later.iter().any(|it| it.starts_with("R2 put audit/"))
     }
 
     /// Asserts that each read returns its old or its new response, and that without indices all reads agree
@@ -240,11 +196,12 @@ impl Whole {
         memory.set_time(scene.memory.now());
         memory.advance(scene.pause);
         let status = scene.run(memory).expect("there is no fault any more");
-        let is_finished = status == self.status || status == scene.again;
+        let is_finished = status == self.trace.status || status == scene.again;
         assert!(is_finished, "{what}: {status}");
         assert_eq!(scene.seen(memory), self.new, "{what}");
         if !scene.is_new {
-            assert!(objects(memory) == self.objects, "{what}: other objects");
+            let is_same = memory.lasting_objects() == self.objects;
+            assert!(is_same, "{what}: other objects");
             let indices = merged(scene, memory);
             for (key, text) in &self.indices {
                 assert_eq!(indices.get(key), Some(text), "{what}: {key}");
@@ -252,8 +209,8 @@ impl Whole {
         }
         let entries = chain::entries(memory);
         let told = format!("{} {}", scene.sent.method, scene.sent.target);
-        let told = entries.iter().filter(|it| it.what.starts_with(&told));
-        assert!(told.count() > 0, "{what} is not in the log");
+        let is_told = entries.iter().any(|it| it.what.starts_with(&told));
+        assert!(is_told, "{what} is not in the log");
     }
 }
 
@@ -262,19 +219,6 @@ fn merged(scene: &Scene, memory: &Memory) -> BTreeMap<String, String> {
     let copy = memory.copy();
     scene.registry(&copy).merge_catalog();
     copy.indices()
-}
-
-/// Returns the stored objects, without the log, the markers of waiting writers, leases and leftover staged
-/// uploads.
-fn objects(memory: &Memory) -> BTreeMap<String, Vec<u8>> {
-    let mut objects = memory.objects_but_for_markers();
-    let is_aside = |key: &str| {
-        ["written/", "incoming/", "leases/"]
-            .iter()
-            .any(|it| key.starts_with(it))
-    };
-    objects.retain(|key, _| !is_aside(key) && !chain::is_log(key));
-    objects
 }
 
 /// A package with two versions; the first one gets another status.
@@ -289,11 +233,8 @@ fn status_changed(released: fn(&str) -> Released, from: &str, to: &str) -> Scene
     paths.extend(first.everything(&registry));
     paths.extend(second.downloads());
     let path = first.status_path(Some("1.0.0"));
-    let body = |state| json!({ "state": state, "reason": "a test" });
-    registry
-        .send(&as_root("PUT", &path, Some(&body(from))))
-        .expect(200);
-    scene.sent = as_root("PUT", &path, Some(&body(to)));
+    registry.send(&status_request(&path, from)).expect(200);
+    scene.sent = status_request(&path, to);
     paths.insert(first.status_path(None));
     scene.reads(paths);
     for read in &mut scene.reads {
@@ -304,26 +245,12 @@ fn status_changed(released: fn(&str) -> Released, from: &str, to: &str) -> Scene
     scene
 }
 
-/// A package that is deprecated as a whole.
-fn package_deprecated() -> Scene {
-    let (mut scene, registry) = Scene::new(&[], "a package is deprecated");
-    let released = Released::provider("1.0.0");
+/// A package that is deprecated or blocked as a whole. The versions of a blocked provider follow later.
+fn package_changed(released: &Released, state: &str) -> Scene {
+    let (mut scene, registry) = Scene::new(&[], &format!("a package is {state}"));
     released.prepare(&registry);
     assert_eq!(released.publish(&registry).now_or_never(), Some(201));
-    let body = json!({ "state": "deprecated", "reason": "use acme/gadget" });
-    scene.sent = as_root("PUT", &released.status_path(None), Some(&body));
-    scene.reads(released.lists());
-    scene
-}
-
-/// A whole provider, whose versions follow later.
-fn provider_blocked() -> Scene {
-    let (mut scene, registry) = Scene::new(&[], "a provider is blocked");
-    let released = Released::mirrored("1.0.0");
-    released.prepare(&registry);
-    assert_eq!(released.publish(&registry).now_or_never(), Some(201));
-    let body = json!({ "state": "blocked", "reason": "a test" });
-    scene.sent = as_root("PUT", &released.status_path(None), Some(&body));
+    scene.sent = status_request(&released.status_path(None), state);
     scene.reads(released.lists());
     scene
 }
@@ -337,11 +264,8 @@ fn pushed_status_changed(from: &str, to: &str) -> Scene {
     let repository = provider.repository();
     let address = repository.replace("opentofu-providers", "registry.opentofu.org");
     let path = format!("/admin/v1/mirror/{address}/1.0.0/status");
-    let body = |state| json!({ "state": state, "reason": "a test" });
-    registry
-        .send(&as_root("PUT", &path, Some(&body(from))))
-        .expect(200);
-    scene.sent = as_root("PUT", &path, Some(&body(to)));
+    registry.send(&status_request(&path, from)).expect(200);
+    scene.sent = status_request(&path, to);
     scene.reads([
         format!("/v2/{repository}/tags/list"),
         format!("/v2/{repository}/manifests/1.0.0"),
@@ -370,21 +294,15 @@ fn signed() -> (Scene, Registry, String) {
     scene.reads(paths);
     let keys = "/admin/v1/namespaces/acme/keys";
     scene.reads.push(as_root("GET", keys, None));
-    (
-        scene,
-        registry,
-        format!("{keys}/{}", Signer::usual().key_id()),
-    )
+    let path = format!("{keys}/{}", Signer::usual().key_id());
+    (scene, registry, path)
 }
 
 fn key_status_changed(from: &str, to: &str) -> Scene {
     let (mut scene, registry, path) = signed();
-    let body = |state| json!({ "state": state, "reason": "a test" });
-    registry
-        .send(&as_root("PUT", &path, Some(&body(from))))
-        .expect(200);
+    registry.send(&status_request(&path, from)).expect(200);
     scene.name = format!("a key: {from} → {to}");
-    scene.sent = as_root("PUT", &path, Some(&body(to)));
+    scene.sent = status_request(&path, to);
     scene
 }
 
@@ -435,15 +353,13 @@ fn token_revokes_itself() -> Scene {
     let body = json!({ "overlap": 3_600 });
     let rotation = format!("/admin/v1/tokens/{id}/rotation");
     let made = registry.send(&as_root("POST", &rotation, Some(&body)));
-    let token = made.expect(201).json()["token"]
-        .as_str()
-        .unwrap()
-        .to_owned();
+    let made = made.expect(201).json();
+    let token = made["token"].as_str().unwrap();
     for read in scene.reads.clone() {
-        let read = Sent::new("GET", &read.target).bearing(&token);
+        let read = Sent::new("GET", &read.target).bearing(token);
         scene.reads.push(read);
     }
-    scene.sent = Sent::new("DELETE", "/api/v1/token").bearing(&token);
+    scene.sent = Sent::new("DELETE", "/api/v1/token").bearing(token);
     scene
 }
 
@@ -543,14 +459,12 @@ fn restored() -> Scene {
         ModuleFixture::of("acme", version).publish(&registry);
     }
     let path = "/admin/v1/modules/acme/vpc/aws/1.0.0/status";
-    let body = json!({ "state": "withdrawn", "reason": "a test" });
     registry
-        .send(&as_root("PUT", path, Some(&body)))
+        .send(&status_request(path, "withdrawn"))
         .expect(200);
     let mut facts = Vec::new();
     for prefix in ["statuses/", "releases/modules/acme/vpc/aws/1.1"] {
-        let path = format!("/admin/v1/facts?prefix={prefix}");
-        let page = registry.send(&as_root("GET", &path, None)).found();
+        let page = registry.read_as_admin(&format!("/admin/v1/facts?prefix={prefix}"));
         facts.extend(page["facts"].as_array().unwrap().clone());
     }
     for fact in &facts {
@@ -594,27 +508,17 @@ fn erased(released: &Released) -> Scene {
     let path = released.status_path(Some("1.0.0"));
     let path = path.replace("/status", "/documentation");
     if matches!(released, Released::Module(_)) {
-        Documentation::of_module("a secret")
-            .add(&registry, &path)
-            .expect(201);
+        let documentation = Documentation::of_module("a secret");
+        documentation.add(&registry, &path).expect(201);
     }
-    scene.reads(
-        released
-            .lists()
-            .into_iter()
-            .chain(released.everything(&registry)),
-    );
+    scene.reads(released.lists());
+    scene.reads(released.everything(&registry));
     let address = path.splitn(5, '/').last().unwrap();
-    let address = address.strip_suffix("/1.0.0/documentation").unwrap();
-    let archives: Vec<String> = scene.memory.keys();
-    let archives = archives
-        .into_iter()
-        .filter(|key| key.starts_with("archives/"));
     let body = json!({
-        "package": address,
+        "package": address.strip_suffix("/1.0.0/documentation").unwrap(),
         "version": "1.0.0",
         "reason": "a leaked key",
-        "archives": archives.collect::<Vec<_>>(),
+        "archives": scene.memory.keys_with("archives/"),
     });
     scene.sent = as_root("POST", "/admin/v1/erasures", Some(&body));
     scene
@@ -697,20 +601,16 @@ fn documented_version_published() -> Scene {
 
 /// Breaks each scene in every way.
 fn break_all(scenes: &[Scene]) {
-    let (mut steps, mut broken) = (0, 0);
     for scene in scenes {
         let whole = Whole::of(scene);
-        assert!(!whole.operations.is_empty(), "{}", scene.name);
-        for (at, operation) in whole.operations.iter().enumerate() {
+        let operations = &whole.trace.operations;
+        assert!(!operations.is_empty(), "{}", scene.name);
+        for (at, operation) in operations.iter().enumerate() {
             for how in Break::of(operation) {
                 whole.check_broken(scene, at, *how);
-                broken += 1;
             }
         }
-        steps += whole.operations.len();
     }
-    let count = scenes.len();
-    println!("{count} changes: {steps} operations, broken in {broken} ways");
 }
 
 /// Every change of a version's status.
@@ -727,7 +627,7 @@ fn a_provider_status_broken_at_each_operation_is_completed_by_a_retry_and_audite
     break_all(&changed_status(Released::provider));
     break_all(&changed_status(Released::mirrored));
     break_all(&[
-        package_deprecated(),
+        package_changed(&Released::provider("1.0.0"), "deprecated"),
         pushed_status_changed("active", "revoked"),
         pushed_status_changed("revoked", "active"),
     ]);
@@ -743,7 +643,7 @@ fn a_block_broken_at_each_operation_is_completed_by_a_retry_and_audited() {
         status_changed(Released::mirrored_module, "blocked", "unblocked"),
         pushed_status_changed("active", "blocked"),
         pushed_status_changed("blocked", "unblocked"),
-        provider_blocked(),
+        package_changed(&Released::mirrored("1.0.0"), "blocked"),
     ]);
 }
 

@@ -10,9 +10,9 @@ use terrace_core::storage::release::Release;
 
 use crate::support::documentation::{Documentation, path_of};
 use crate::support::everything::fill;
-use crate::support::fixtures::send_upload;
+use crate::support::fixtures::{Signer, send_upload};
 use crate::support::memory::Memory;
-use crate::support::registry::{Registry, Sent};
+use crate::support::registry::Registry;
 use crate::support::reindexed::reindex;
 use crate::support::statuses::{set_status, status_of};
 use crate::support::tokens::{create, post, revoke};
@@ -23,8 +23,7 @@ fn all(registry: &Registry, path: &str, name: &str) -> Vec<Value> {
     let mut found = Vec::new();
     let mut after = String::new();
     loop {
-        let page = registry.admin("GET", &format!("{path}&after={after}"), None);
-        let page = page.found();
+        let page = registry.read_as_admin(&format!("{path}&after={after}"));
         assert!(page.get("unknown").is_none(), "{page}");
         found.extend(page[name].as_array().unwrap().clone());
         match page["next"].as_str() {
@@ -39,9 +38,8 @@ fn facts(registry: &Registry) -> Vec<Value> {
 }
 
 fn restore(registry: &Registry, facts: &[Value]) -> Value {
-    let body = json!({ "facts": facts }).to_string();
-    let restored = registry.admin("PUT", "/admin/v1/facts", Some(body.as_bytes()));
-    restored.found()
+    let body = json!({ "facts": facts });
+    registry.put("/admin/v1/facts", &body).found()
 }
 
 /// Copies everything into an empty registry.
@@ -68,9 +66,7 @@ fn transfer(from: &Registry, to: &Registry) -> Vec<(usize, Value)> {
         let asked = post(to, "/admin/v1/archives", &one).found();
         assert_eq!(asked["missing"], json!([]));
     }
-    let mut facts = facts(from);
-    // The audit log is exported beside the copy.
-    facts.retain(|fact| !is_log(fact));
+    let mut facts = copied_facts(from);
     // Documents come after those that they refer to.
     facts.sort_by_key(|fact| {
         let key = fact["key"].as_str().unwrap();
@@ -79,6 +75,13 @@ fn transfer(from: &Registry, to: &Registry) -> Vec<(usize, Value)> {
     });
     let sent = facts.chunks(20);
     sent.map(|some| (some.len(), restore(to, some))).collect()
+}
+
+/// Returns the documents but for the audit log, which is exported beside the copy.
+fn copied_facts(registry: &Registry) -> Vec<Value> {
+    let mut facts = facts(registry);
+    facts.retain(|fact| !is_log(fact));
+    facts
 }
 
 fn is_log(fact: &Value) -> bool {
@@ -105,11 +108,8 @@ fn copied(memory: &Memory) -> Objects {
 
 #[test]
 fn a_copy_has_the_same_objects_and_the_same_indices() {
-    let (here, there) = (Memory::new(), Memory::new());
-    let (from, to) = (
-        Registry::in_memory(&here, &[]),
-        Registry::in_memory(&there, &[]),
-    );
+    let (here, from) = Registry::with_memory(&[]);
+    let (there, to) = Registry::with_memory(&[]);
     fill(&from);
     // At another time a publish would write other documents.
     there.advance(1_000_000);
@@ -125,9 +125,7 @@ fn a_copy_has_the_same_objects_and_the_same_indices() {
     };
     assert_eq!(indices(&there), indices(&here));
     // Restoring the same documents again changes nothing.
-    let mut facts = facts(&from);
-    facts.retain(|fact| !is_log(fact));
-    for some in facts.chunks(20) {
+    for some in copied_facts(&from).chunks(20) {
         let restored = restore(&to, some);
         let unchanged = restored["unchanged"].as_array().unwrap().len();
         assert_eq!(unchanged, some.len(), "{restored}");
@@ -142,27 +140,20 @@ fn the_documents_are_listed_in_order_and_others_only_to_who_names_them() {
     let keys = facts.iter().map(|fact| fact["key"].as_str().unwrap());
     assert!(keys.is_sorted());
     memory.put_object("garbage/x", b"");
-    let page = registry.admin("GET", "/admin/v1/facts?prefix=garbage/", None);
-    assert_eq!(page.found()["unknown"], json!(["garbage/x"]));
+    let page = registry.read_as_admin("/admin/v1/facts?prefix=garbage/");
+    assert_eq!(page["unknown"], json!(["garbage/x"]));
 }
 
 #[test]
 fn a_published_version_is_not_changed_by_a_restore() {
     let (memory, registry) = Registry::with_memory(&[]);
-    let fixture = ModuleFixture::of("acme", "1.0.0");
-    fixture.publish(&registry);
-    let facts = facts(&registry);
-    let is_release = |fact: &&Value| fact["key"].as_str().unwrap().starts_with("releases/");
-    let fact = facts.iter().find(is_release).unwrap();
-    let key = fact["key"].as_str().unwrap();
+    ModuleFixture::of("acme", "1.0.0").publish(&registry);
+    let key = "releases/modules/acme/vpc/aws/1.0.0";
     let before = memory.object_bytes(key);
-    let mut other = fact.clone();
-    other["document"] = fact["document"]
-        .as_str()
-        .unwrap()
-        .replace("1800000000", "1700000000")
-        .into();
-    assert_ne!(other, *fact);
+    let document = String::from_utf8(before.clone()).unwrap();
+    let other = document.replace("1800000000", "1700000000");
+    assert_ne!(other, document);
+    let other = json!({ "key": key, "document": other });
     assert_eq!(restore(&registry, &[other])["conflicts"], json!([key]));
     assert_eq!(memory.object_bytes(key), before);
 }
@@ -171,25 +162,21 @@ fn a_published_version_is_not_changed_by_a_restore() {
 fn a_document_with_missing_references_is_rejected() {
     let (_, registry) = Registry::with_memory(&[]);
     fill(&registry);
-    let mut facts = facts(&registry);
-    facts.retain(|fact| !is_log(fact));
+    let facts = copied_facts(&registry);
     let empty = Registry::in_memory(&Memory::new(), &[]);
     let mut refused = 0;
     for some in facts.chunks(20) {
         let restored = restore(&empty, some);
         for one in restored["refused"].as_array().unwrap() {
             let reason = one["reason"].as_str().unwrap();
-            assert!(
-                reason.ends_with("is not stored") || reason.ends_with("does not exist"),
-                "{one}"
-            );
+            let is_missing = ["is not stored", "does not exist"].map(|it| reason.ends_with(it));
+            assert!(is_missing.contains(&true), "{one}");
             refused += 1;
         }
     }
     assert!(refused > 10, "{refused}");
-    let body = json!({ "facts": vec![facts[0].clone(); 21] }).to_string();
-    let many = empty.admin("PUT", "/admin/v1/facts", Some(body.as_bytes()));
-    many.expect(400);
+    let many = json!({ "facts": vec![facts[0].clone(); 21] });
+    empty.put("/admin/v1/facts", &many).expect(400);
 }
 
 #[test]
@@ -210,9 +197,8 @@ fn stored_bytes_are_hashed_again_and_mismatches_are_reported() {
             }
         }
     };
-    let stored = |key: &&String| key.starts_with("archives/") || key.starts_with("oci/blobs/");
-    let keys = memory.keys();
-    let stored: Vec<&String> = keys.iter().filter(stored).collect();
+    let stored = ["archives/", "oci/blobs/"].map(|prefix| memory.keys_with(prefix));
+    let stored = stored.concat();
     assert_eq!(verify(), (Vec::new(), stored.len() as u64));
     let rotten = stored.last().unwrap();
     memory.put_object(rotten, b"other bytes");
@@ -225,11 +211,8 @@ fn stored_bytes_are_hashed_again_and_mismatches_are_reported() {
 
 #[test]
 fn the_audit_log_is_listed_and_never_restored_into_another_registry() {
-    let (here, there) = (Memory::new(), Memory::new());
-    let (from, to) = (
-        Registry::in_memory(&here, &[]),
-        Registry::in_memory(&there, &[]),
-    );
+    let (here, from) = Registry::with_memory(&[]);
+    let (there, to) = Registry::with_memory(&[]);
     fill(&from);
     let log: Vec<Value> = facts(&from).into_iter().filter(is_log).collect();
     let mut chain = AuditChain::default();
@@ -243,47 +226,35 @@ fn the_audit_log_is_listed_and_never_restored_into_another_registry() {
     // The import has its own entries.
     let entry = String::from_utf8(there.object_bytes("audit/000000000001")).unwrap();
     assert!(entry.contains("PUT /admin/v1/facts"), "{entry}");
-    assert_eq!(
-        here.object_bytes("audit/000000000001"),
-        log[0]["document"].as_str().unwrap().as_bytes()
-    );
+    let first = here.object_bytes("audit/000000000001");
+    assert_eq!(first, log[0]["document"].as_str().unwrap().as_bytes());
 }
 
 #[test]
 fn a_revoked_token_is_revoked_in_a_copy_before_its_indices_are_built() {
-    let (here, there) = (Memory::new(), Memory::new());
-    let (from, to) = (
-        Registry::in_memory(&here, &[]),
-        Registry::in_memory(&there, &[]),
-    );
+    let (here, from) = Registry::with_memory(&[]);
+    let (there, to) = Registry::with_memory(&[]);
     fill(&from);
     // The target has cached its list of revoked tokens before.
     let (id, token) = create(&from, &["admin"], None);
-    to.send(&Sent::new("GET", "/admin/v1/tokens").bearing(&token))
-        .expect(200);
+    to.get_as(&token, "/admin/v1/tokens").expect(200);
     revoke(&from, &id).expect(200);
     copy(&from, &to);
     there.set_time(here.now());
     there.advance(60);
     let again = Registry::in_memory(&there, &[]);
-    again
-        .send(&Sent::new("GET", "/admin/v1/tokens").bearing(&token))
-        .expect(401);
-    again
-        .get("/v1/modules/acme/vpc/aws/1.1.0/download")
-        .expect(410);
-    again
-        .get("/v1/providers/acme/widget/1.2.0/download/linux/amd64")
-        .expect(410);
+    again.get_as(&token, "/admin/v1/tokens").expect(401);
+    for revoked in [
+        "/v1/modules/acme/vpc/aws/1.1.0/download",
+        "/v1/providers/acme/widget/1.2.0/download/linux/amd64",
+    ] {
+        again.get(revoked).expect(410);
+    }
 }
 
 #[test]
 fn a_revocation_in_a_copy_takes_effect_although_the_target_has_other_statuses() {
-    let (from, to) = (Memory::new(), Memory::new());
-    let (source, target) = (
-        Registry::in_memory(&from, &[]),
-        Registry::in_memory(&to, &[]),
-    );
+    let [source, target] = [(); 2].map(|()| Registry::in_memory(&Memory::new(), &[]));
     let set = |registry: &Registry, version: &str, state: &str| {
         let path = status_of(&format!("providers/acme/widget/{version}"));
         set_status(registry, &path, state).expect(200);
@@ -311,7 +282,7 @@ fn a_revocation_in_a_copy_takes_effect_although_the_target_has_other_statuses() 
     ] {
         download(version, status);
     }
-    let key = crate::support::fixtures::Signer::usual().key_id();
+    let key = Signer::usual().key_id();
     let path = format!("/admin/v1/namespaces/acme/keys/{key}");
     set_status(&source, &path, "revoked").expect(200);
     transfer(&source, &target);
@@ -321,20 +292,12 @@ fn a_revocation_in_a_copy_takes_effect_although_the_target_has_other_statuses() 
 
 #[test]
 fn a_block_in_a_copy_takes_effect_although_the_target_has_other_blocks() {
-    let (from, to) = (Memory::new(), Memory::new());
-    let (source, target) = (
-        Registry::in_memory(&from, &[]),
-        Registry::in_memory(&to, &[]),
-    );
+    let [source, target] = [(); 2].map(|()| Registry::in_memory(&Memory::new(), &[]));
     let set = |registry: &Registry, what: &str, state: &str| {
         set_status(registry, &status_of(&format!("mirror/{what}")), state).expect(200);
     };
-    let first = MirrorFixture::new("1.0.0");
-    let second = MirrorFixture::of(ProviderFixture::of(
-        &first.origin.namespace,
-        &first.origin.provider_type,
-        "1.1.0",
-    ));
+    let [first, second] = ["1.0.0", "1.1.0"]
+        .map(|version| MirrorFixture::of(ProviderFixture::of("acme", "widget", version)));
     first.publish(&source);
     second.publish(&source);
     let address = first.address();
@@ -347,10 +310,7 @@ fn a_block_in_a_copy_takes_effect_although_the_target_has_other_blocks() {
     assert_eq!(reindex(&target).failed, [""; 0]);
     target.get(&first.packages()).expect(404);
     target.get(&second.packages()).expect(404);
-    let statuses = |what: &str| {
-        let path = status_of(&format!("mirror/{what}"));
-        target.admin("GET", &path, None).found()
-    };
+    let statuses = |what: &str| target.read_as_admin(&status_of(&format!("mirror/{what}")));
     assert_eq!(statuses(other)["blocked"]["state"], "blocked");
     let blocked = statuses(&address)["blocked_versions"].clone();
     assert_eq!(blocked.as_object().unwrap().len(), 2, "{blocked}");
@@ -367,8 +327,8 @@ fn a_document_that_is_not_text_is_reported_and_the_listing_continues() {
 }
 
 /// Returns a registry with erased, revoked and restored versions, and the reads that show them.
-fn with_erased_parts(memory: &Memory) -> (Registry, Vec<String>) {
-    let registry = Registry::in_memory(memory, &[]);
+fn with_erased_parts() -> (Memory, Registry, Vec<String>) {
+    let (memory, registry) = Registry::with_memory(&[]);
     let mut reads = Vec::new();
     for version in ["1.0.0", "1.1.0", "1.2.0"] {
         let module = ModuleFixture::of("acme", version);
@@ -378,7 +338,7 @@ fn with_erased_parts(memory: &Memory) -> (Registry, Vec<String>) {
         let provider = ProviderFixture::of("acme", "widget", version);
         provider.publish(&registry);
         reads.extend([
-            format!("{}/{version}/download", module.path()),
+            module.download(),
             format!("{}/{version}/download/linux/amd64", provider.path()),
             format!("/api/v1/modules/acme/vpc/aws/{version}"),
             format!("/v2/providers/acme/widget/manifests/{version}"),
@@ -399,33 +359,24 @@ fn with_erased_parts(memory: &Memory) -> (Registry, Vec<String>) {
         set_status(&registry, &path("1.1.0"), "revoked").expect(200);
         set_status(&registry, &path("1.2.0"), "revoked").expect(200);
         set_status(&registry, &path("1.2.0"), "active").expect(200);
-        let page = registry.admin("GET", "/admin/v1/facts?prefix=releases/", None);
-        let page = page.found();
-        let facts = page["facts"].as_array().unwrap();
         let end = format!("{package}/1.0.0");
-        let fact = facts
-            .iter()
-            .find(|fact| fact["key"].as_str().unwrap().ends_with(&end));
-        let document = fact.unwrap()["document"].as_str().unwrap();
-        let release = Release::from_document(document.as_bytes()).unwrap();
-        let archives: Vec<String> = release
-            .stored()
-            .iter()
-            .map(|it| it.key.to_string())
-            .collect();
+        let mut keys = memory.keys_with("releases/");
+        keys.retain(|key| key.ends_with(&end));
+        let release = Release::from_document(&memory.object_bytes(&keys[0])).unwrap();
+        let archives = release.stored().into_iter();
+        let archives: Vec<String> = archives.map(|it| it.key.to_string()).collect();
         let body = json!({
             "package": package, "version": "1.0.0", "reason": "a leaked key", "archives": archives,
         });
         post(&registry, "/admin/v1/erasures", &body).expect(200);
     }
-    (registry, reads)
+    (memory, registry, reads)
 }
 
 #[test]
 fn a_copy_with_erased_revoked_and_restored_parts_gives_the_same_answers() {
-    let (here, there) = (Memory::new(), Memory::new());
-    let (from, reads) = with_erased_parts(&here);
-    let to = Registry::in_memory(&there, &[]);
+    let (here, from, reads) = with_erased_parts();
+    let (there, to) = Registry::with_memory(&[]);
     let tombstones = all(&from, "/admin/v1/facts?prefix=garbage/", "facts");
     assert!(tombstones.len() >= 4, "{tombstones:?}");
     let restored = restore(&to, &tombstones);
@@ -453,9 +404,7 @@ fn a_copy_with_erased_revoked_and_restored_parts_gives_the_same_answers() {
     for ((path, expected), found) in reads.iter().zip(expected).zip(found) {
         assert_eq!(found, expected, "{path}");
     }
-    assert_eq!(
-        to.get("/v1/modules/acme/vpc/aws/1.0.0/download").status,
-        410
-    );
-    ModuleFixture::of("acme", "1.0.0").put(&to).expect(410);
+    let erased = ModuleFixture::of("acme", "1.0.0");
+    to.get(&erased.download()).expect(410);
+    erased.put(&to).expect(410);
 }

@@ -10,7 +10,8 @@ use terrace_app::host::Clock as _;
 use terrace_core::storage::index_document::IndexDocument;
 
 use crate::support::chain;
-use crate::support::faults::{Break, Failure, Operations, When, is_of_catalog};
+use crate::support::faults::{Break, Failure, Operations, Trace, When, is_of_catalog};
+use crate::support::fixtures::sha256;
 use crate::support::memory::Memory;
 use crate::support::registry::{S3, Sent};
 use crate::support::released::{Answers, Released, answers};
@@ -67,8 +68,7 @@ struct Publish {
     /// manifest from before its version gained a platform.
     indices: BTreeMap<String, IndexDocument>,
     written: BTreeSet<String>,
-    /// Every storage operation of the publish.
-    operations: Vec<String>,
+    trace: Trace,
 }
 
 impl Publish {
@@ -103,13 +103,17 @@ impl Publish {
         Self {
             old: answers(&Registry::in_memory(&memory.copy(), vars), &paths),
             new: answers(&published, &paths),
-            objects: objects(&after),
+            objects: after.lasting_objects(),
             written,
             indices,
             released,
             vars,
             memory,
-            operations,
+            trace: Trace {
+                operations,
+                status: 201,
+                publishes: true,
+            },
         }
     }
 
@@ -141,12 +145,8 @@ impl Publish {
         let found = answers(&self.registry(memory), &paths);
         let is_new = |path: &String| found[path] == self.new[path];
         for path in &paths {
-            let is_old = found[path] == self.old[path];
-            assert!(
-                is_old || is_new(path),
-                "{what}: {path} answers {:?}",
-                found[path]
-            );
+            let is_either = found[path] == self.old[path] || is_new(path);
+            assert!(is_either, "{what}: {path} answers {:?}", found[path]);
         }
         // A version that gains platforms existed before, and each of its documents changes independently.
         if self.grows() {
@@ -155,19 +155,13 @@ impl Publish {
         let lists = self.released.lists();
         let (lists, others): (Vec<_>, Vec<_>) = paths.iter().partition(|it| lists.contains(it));
         let changed = |path: &&&String| self.old[**path] != self.new[**path];
-        let is_there = others
-            .iter()
-            .filter(changed)
-            .filter(|path| is_new(path))
-            .count();
-        let all = others.iter().filter(changed).count();
-        assert!(
-            is_there == 0 || is_there == all,
-            "{what}: {is_there} of {all} reads are new"
-        );
+        let others: Vec<bool> = others.iter().filter(changed).map(|it| is_new(it)).collect();
+        let is_whole = !others.contains(&false);
+        let is_absent = !others.contains(&true);
+        assert!(is_absent || is_whole, "{what}: only some reads are new");
         let is_listed = lists.iter().filter(changed).any(|path| is_new(path));
         assert!(
-            is_there == all || !is_listed,
+            is_whole || !is_listed,
             "{what}: a list shows an incomplete version"
         );
     }
@@ -181,7 +175,8 @@ impl Publish {
         memory.set_time(self.memory.now());
         let status = self.released.publish(&self.registry(memory)).now_or_never();
         assert!(matches!(status, Some(200 | 201)), "{what}: {status:?}");
-        assert!(objects(memory) == self.objects, "{what}: other objects");
+        let is_same = memory.lasting_objects() == self.objects;
+        assert!(is_same, "{what}: other objects");
         self.assert_audited(memory, what);
         self.registry(memory).merge_catalog();
         let indices = memory.documents();
@@ -206,96 +201,41 @@ impl Publish {
         let entries = chain::entries(memory);
         let request = self.released.request(&self.registry(memory));
         let told = format!("PUT {}", request.target);
-        assert!(
-            entries.iter().any(|it| it.what == told),
-            "{what}: {entries:?}"
-        );
-    }
-
-    /// Returns whether the audit log is written before the operation `at`, and so the response sent.
-    fn is_answered(&self, at: usize) -> bool {
-        let later = &self.operations[at..];
-        !later.iter().any(|it| it.starts_with("R2 put audit/"))
-    }
-
-    fn is_upload(&self, at: usize) -> bool {
-        let operation = &self.operations[at];
-        operation.starts_with("R2 put archives/")
-            && [".zip", ".tar.gz"].iter().any(|it| operation.ends_with(it))
+        let is_told = entries.iter().any(|it| it.what == told);
+        assert!(is_told, "{what}: {entries:?}");
     }
 
     /// Breaks the operation `at`, and checks the results.
     fn check_broken(&self, at: usize, how: Break) {
-        let what = format!("{} ({at}), {how:?}", self.operations[at]);
+        let what = format!("{} ({at}), {how:?}", self.trace.operations[at]);
         let memory = self.memory.copy();
         let (status, is_broken) = self.broken(&memory, at, how);
         assert!(is_broken, "{what} was not reached");
-        match how {
-            Break::KilledBefore | Break::KilledAfter => assert_eq!(status, None, "{what}"),
-            _ if self.operations[at].starts_with("R2 get webhooks/") => {
-                assert_eq!(status, Some(201), "{what}: it happens after the response");
-            }
-            // A streamed write can be retried only by the client, which has the bytes.
-            Break::Busy if self.is_upload(at) => assert_eq!(status, Some(503), "{what}"),
-            Break::Busy => assert_eq!(status, Some(201), "{what}"),
-            Break::Before
-                if ["KV get", "KV list"]
-                    .iter()
-                    .any(|it| self.operations[at].starts_with(it)) =>
-            {
-                assert_eq!(status, Some(201), "{what}: the facts are used instead");
-            }
-            Break::Before if self.operations[at].starts_with("R2 get audit") => {
-                assert_eq!(status, Some(201), "{what}: it is read again");
-            }
-            // The last part of a publish happens after its response.
-            _ if is_of_catalog(&self.operations[at]) && self.is_answered(at) => {
-                assert_eq!(status, Some(201), "{what}");
-            }
-            _ => assert_eq!(status, Some(503), "{what}: the failure is reported"),
-        }
+        assert_eq!(status, self.trace.broken(at, how), "{what}");
         // These reads go to a copy, so they repair nothing.
         self.assert_consistent(&memory.copy(), &what);
         self.assert_retry_completes(&memory, &what);
     }
 }
 
-/// Returns the stored objects, without the markers of waiting writers, leases, and the log, which may contain a
-/// retried publish twice.
-fn objects(memory: &Memory) -> BTreeMap<String, Vec<u8>> {
-    let mut objects = memory.objects_but_for_markers();
-    let is_aside = |key: &str| ["written/", "leases/"].iter().any(|it| key.starts_with(it));
-    objects.retain(|key, _| !is_aside(key) && !chain::is_log(key));
-    objects
-}
-
 #[test]
 fn a_publish_broken_at_each_operation_in_each_way_is_completed_by_a_retry() {
-    let (mut steps, mut broken) = (0, 0);
     for publish in Publish::all() {
-        assert!(
-            !publish.operations.is_empty(),
-            "a publish has storage operations"
-        );
-        for (at, operation) in publish.operations.iter().enumerate() {
+        let operations = &publish.trace.operations;
+        for (at, operation) in operations.iter().enumerate() {
             for how in Break::of(operation) {
                 publish.check_broken(at, *how);
-                broken += 1;
             }
         }
         // There is no operation after the last one.
-        let (memory, behind) = (publish.memory.copy(), publish.operations.len());
-        let unbroken = publish.broken(&memory, behind, Break::Before);
+        let unbroken = publish.broken(&publish.memory.copy(), operations.len(), Break::Before);
         assert_eq!(unbroken, (Some(201), false));
-        steps += behind;
     }
-    println!("{steps} operations of publishes, broken in {broken} ways");
 }
 
 /// Reads have more to do if an index is missing, and do some of it after the response.
 #[test]
 fn a_read_that_misses_its_index_broken_at_each_operation_is_correct_or_503() {
-    let (mut steps, mut broken) = (0, 0);
     for scene in scenes() {
         let publish = Publish::new(scene, MODES[0]);
         let whole = publish.memory.copy();
@@ -319,21 +259,18 @@ fn a_read_that_misses_its_index_broken_at_each_operation_is_correct_or_503() {
                     let (memory, answer, is_broken) = missing(at, *how);
                     assert!(is_broken, "{what} was not reached");
                     if let Some(answer) = answer {
-                        let is_true =
-                            (answer.status, answer.text()) == (truth.status, truth.body.clone());
+                        let is_true = answer.status == truth.status && answer.text() == truth.body;
                         assert!(is_true || answer.status == 503, "{what}: {answer:?}");
                     }
-                    assert!(objects(&memory) == publish.objects, "{what}: other objects");
+                    let is_same = memory.lasting_objects() == publish.objects;
+                    assert!(is_same, "{what}: other objects");
                     for (key, document) in memory.documents() {
                         assert_eq!(Some(&document), publish.indices.get(&key), "{what}");
                     }
-                    broken += 1;
                 }
             }
-            steps += operations.len();
         }
     }
-    println!("{steps} operations of reads, broken in {broken} ways");
 }
 
 /// A retry may be broken again, at the same operation or another, and so may concurrent reads.
@@ -355,7 +292,7 @@ fn a_publish_broken_several_times_in_a_row_is_completed_by_a_retry() {
         let publish: &Publish = &all[number];
         let memory = publish.memory.copy();
         for (at, how, loses_indices) in &blows {
-            let at = usize::from(*at) % publish.operations.len();
+            let at = usize::from(*at) % publish.trace.operations.len();
             memory.set_time(publish.memory.now());
             publish.broken(&memory, at, *how);
             publish.assert_consistent(&memory.copy(), &format!("{blows:?}"));
@@ -384,13 +321,9 @@ fn a_lost_or_corrupt_index_is_rebuilt_by_the_next_read() {
     fixture.publish(&registry);
     let whole = memory.indices();
     memory.lose_indices();
-    memory.put_index(
-        "providers/hosted/acme/widget/version/1.0.0",
-        "{ not what was written",
-    );
-    registry
-        .get(&format!("{}/versions", fixture.path()))
-        .expect(200);
+    let version = "providers/hosted/acme/widget/version/1.0.0";
+    memory.put_index(version, "{ not what was written");
+    registry.read(&format!("{}/versions", fixture.path()));
     for arch in ["amd64", "arm64"] {
         let path = format!("{}/1.0.0/download/linux/{arch}", fixture.path());
         registry.get(&path).expect(200);
@@ -399,11 +332,7 @@ fn a_lost_or_corrupt_index_is_rebuilt_by_the_next_read() {
     let mut read = whole;
     read.retain(|key, _| !is_of_catalog(&format!("KV put {key}")));
     assert_eq!(memory.indices(), read);
-    assert!(
-        memory.log().iter().any(|line| line.contains("is corrupt")),
-        "{:?}",
-        memory.log()
-    );
+    memory.assert_logged("is corrupt");
 }
 
 #[test]
@@ -414,9 +343,7 @@ fn a_fact_that_cannot_be_read_is_500_and_stays_unchanged() {
     memory.lose_indices();
     let key = "releases/modules/acme/vpc/aws/1.0.0";
     memory.put_object(key, b"{ rot");
-    let response = registry
-        .get(&format!("{}/1.0.0/download", fixture.path()))
-        .expect(500);
+    let response = registry.get(&fixture.download()).expect(500);
     assert_eq!(response.header("retry-after"), None);
     fixture.put(&registry).expect(500);
     assert_eq!(memory.object_bytes(key), b"{ rot");
@@ -429,14 +356,9 @@ fn an_upload_damaged_on_its_way_to_storage_is_rejected_and_can_be_repeated() {
     fixture.add_key(&registry);
     fixture.upload(&registry);
     memory.damage_next_upload();
-    let rejected = fixture.put(&registry).expect(500);
-    assert_eq!(
-        rejected.errors(),
-        "the upload was damaged in transit: send the same request again"
-    );
-    let log = memory.log().join("\n");
-    let told = "was damaged during the upload to storage";
-    assert!(log.contains(told), "{log}");
+    let told = "the upload was damaged in transit: send the same request again";
+    fixture.put(&registry).refuses(500, told);
+    memory.assert_logged("was damaged during the upload to storage");
     fixture.put(&registry).expect(201);
 }
 
@@ -445,27 +367,11 @@ fn a_read_answers_even_when_the_index_cannot_be_written() {
     let (memory, registry) = Registry::with_memory(&[]);
     let fixture = ModuleFixture::of("acme", "1.0.0");
     fixture.publish(&registry);
-    let path = fixture.path();
-    for path in [format!("{path}/versions"), format!("{path}/1.0.0/download")] {
+    for path in [fixture.list(), fixture.download()] {
         memory.lose_indices();
         memory.fail(Operations::Writes, 0, When::Before, Failure::Error);
         registry.get(&path).expect(200);
     }
-}
-
-#[test]
-fn a_copy_of_the_bucket_without_metadata_lists_the_same() {
-    let (memory, registry) = Registry::with_memory(&[]);
-    let fixture = ProviderFixture::of("acme", "widget", "1.0.0");
-    fixture.publish(&registry);
-    let whole = memory.indices();
-    memory.lose_metadata();
-    memory.lose_indices();
-    registry
-        .get(&format!("{}/versions", fixture.path()))
-        .expect(200);
-    let key = "providers/hosted/acme/widget/versions";
-    assert_eq!(memory.indices().get(key), whole.get(key));
 }
 
 #[test]
@@ -476,9 +382,7 @@ fn a_reader_does_not_wait_for_a_list_that_is_written_too_often() {
     memory.lose_indices();
     memory.fail("KV put", 0..100, When::Before, Failure::Busy);
     let before = memory.now();
-    registry
-        .get(&format!("{}/versions", fixture.path()))
-        .expect(200);
+    registry.get(&fixture.list()).expect(200);
     assert_eq!(memory.now(), before);
 }
 
@@ -486,14 +390,9 @@ fn a_reader_does_not_wait_for_a_list_that_is_written_too_often() {
 fn bytes_that_do_not_match_their_key_are_requested_again() {
     let (memory, registry) = Registry::with_memory(&[]);
     let fixture = ModuleFixture::of("acme", "1.0.0");
-    let key = format!(
-        "archives/{}.zip",
-        crate::support::fixtures::sha256(&fixture.archive)
-    );
-    memory.put_object(
-        &key,
-        b"other bytes, as a store without a digest check takes them",
-    );
+    let key = format!("archives/{}.zip", sha256(&fixture.archive));
+    let other = b"other bytes, as a store without a digest check takes them";
+    memory.put_object(&key, other);
     fixture.upload(&registry);
     fixture.put(&registry).expect(201);
 }

@@ -12,6 +12,8 @@ use crate::support::{ModuleFixture, Registry};
 /// A document that allows changes only to newer versions than this one.
 const NEWER: &str = r#"{"oldest_writer":"99.0.0"}"#;
 
+const CURRENT: &[u8] = br#"{"oldest_writer":"0.1.0"}"#;
+
 const MESSAGE: &str = "this registry can only be changed by Terrace 99.0.0 or newer";
 
 /// Returns a registry whose `format` was written by a newer version, as seen from another isolate.
@@ -28,16 +30,12 @@ fn outgrown() -> (Memory, Registry, ModuleFixture) {
 #[test]
 fn the_first_change_of_a_registry_stores_the_version_that_may_write() {
     let (memory, registry) = Registry::with_memory(&[]);
+    let module = ModuleFixture::of("acme", "1.0.0");
     registry.get("/admin/v1/tokens");
-    registry
-        .get("/v1/modules/acme/vpc/aws/versions")
-        .expect(404);
+    registry.get(&module.list()).expect(404);
     assert_eq!(memory.keys(), [""; 0], "a read stores nothing");
-    ModuleFixture::of("acme", "1.0.0").publish(&registry);
-    assert_eq!(
-        memory.object_bytes("format"),
-        br#"{"oldest_writer":"0.1.0"}"#
-    );
+    module.publish(&registry);
+    assert_eq!(memory.object_bytes("format"), CURRENT);
 }
 
 #[test]
@@ -49,15 +47,13 @@ fn an_isolate_reads_the_format_once_a_minute() {
     let reads = |version: &str| {
         memory.forget_operations();
         ModuleFixture::of("acme", version).publish(&registry);
-        let operations = memory.operations();
-        let of_format = operations.iter().filter(|it| it.ends_with(" format"));
-        of_format.cloned().collect::<Vec<String>>()
+        memory.count("R2 get format")
     };
-    assert_eq!(reads("1.1.0"), ["R2 get format"]);
+    assert_eq!(reads("1.1.0"), 1);
     memory.advance(FORMAT_SECONDS - 1);
-    assert_eq!(reads("1.2.0"), [""; 0]);
+    assert_eq!(reads("1.2.0"), 0);
     memory.advance(1);
-    assert_eq!(reads("1.3.0"), ["R2 get format"]);
+    assert_eq!(reads("1.3.0"), 1);
 }
 
 #[test]
@@ -68,39 +64,27 @@ fn an_older_version_answers_each_read_and_refuses_each_change() {
     for path in paths() {
         let route = Route::parse(path.split('?').next().unwrap()).unwrap();
         for action in route.endpoint().actions {
-            let sent = Sent::new(action.method.as_str(), &path);
-            let sent = sent.header("authorization", &format!("Bearer {TOKEN}"));
+            let sent = Sent::new(action.method.as_str(), &path).bearing(TOKEN);
             let response = registry.send(&sent.body(b""));
-            let is_refused = response.status == 409 && response.text().contains(MESSAGE);
-            assert_eq!(
-                is_refused,
-                action.writes,
-                "{path} {action:?}: {}",
-                response.text()
-            );
-            *(if action.writes {
-                &mut changes
-            } else {
-                &mut reads
-            }) += 1;
+            let text = response.text();
+            let is_refused = response.status == 409 && text.contains(MESSAGE);
+            assert_eq!(is_refused, action.writes, "{path} {action:?}: {text}");
+            match action.writes {
+                true => changes += 1,
+                false => reads += 1,
+            }
         }
     }
-    assert!(
-        changes > 20 && reads > 50,
-        "{changes} changes, {reads} reads"
-    );
+    assert!(changes > 20 && reads > 50, "{changes}, {reads}");
     assert!(memory.objects() == before, "nothing was stored");
-    let download = format!("{}/1.0.0/download", module.path());
-    registry.get(&download).expect(200);
+    registry.get(&module.download()).expect(200);
 }
 
 #[test]
 fn an_older_version_answers_from_facts_and_writes_no_index() {
     let (memory, registry, module) = outgrown();
     memory.lose_indices();
-    registry
-        .get(&format!("{}/versions", module.path()))
-        .expect(200);
+    registry.get(&module.list()).expect(200);
     assert_eq!(memory.indices().len(), 0);
 }
 
@@ -111,23 +95,18 @@ fn an_older_version_repairs_nothing() {
     let before = memory.objects();
     memory.forget_operations();
     registry.run_repair_step();
-    assert_eq!(
-        memory.operations(),
-        ["R2 get format", "R2 get webhooks/list", "R2 get format"]
-    );
-    assert!(memory.objects() == before);
+    assert_eq!(memory.count("R2 get repair/"), 0);
+    assert!(memory.objects() == before && memory.indices().is_empty());
 }
 
 #[test]
 fn a_copy_of_a_newer_version_is_not_imported() {
     let (memory, registry) = Registry::with_memory(&[]);
-    let facts = json!({ "facts": [{ "key": "format", "document": NEWER }] }).to_string();
-    let restored = registry.admin("PUT", "/admin/v1/facts", Some(facts.as_bytes()));
-    assert!(restored.expect(409).errors().contains(MESSAGE));
-    assert_eq!(
-        memory.object_bytes("format"),
-        br#"{"oldest_writer":"0.1.0"}"#
-    );
+    let facts = json!({ "facts": [{ "key": "format", "document": NEWER }] });
+    registry
+        .put("/admin/v1/facts", &facts)
+        .refuses(409, MESSAGE);
+    assert_eq!(memory.object_bytes("format"), CURRENT);
 }
 
 #[test]
@@ -136,13 +115,9 @@ fn a_version_that_raises_the_format_waits_a_minute_before_it_writes() {
     memory.put_object("format", br#"{"oldest_writer":"0.0.1"}"#);
     let registry = Registry::in_memory(&memory, &[]);
     let module = ModuleFixture::of("acme", "1.0.0");
-    let refused = module.put(&registry).expect(503);
-    assert!(
-        refused.errors().contains("in 60 seconds"),
-        "{}",
-        refused.errors()
-    );
+    let refused = module.put(&registry);
     assert_eq!(refused.header("retry-after"), Some("60"));
+    refused.refuses(503, "in 60 seconds");
     let raised = r#"{"oldest_writer":"0.1.0","raised_at":1800000000}"#;
     assert_eq!(memory.object_bytes("format"), raised.as_bytes());
     memory.advance(FORMAT_SECONDS);

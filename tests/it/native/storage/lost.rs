@@ -21,13 +21,12 @@ fn module(says: &str) -> ModuleFixture {
 const MODULE: &str = "releases/modules/acme/vpc/aws/1.0.0";
 const MODULE_INDEX: &str = "modules/acme/vpc/aws/version/1.0.0";
 
-/// Returns a module version that was published, and then lost its release.
-fn lost_module() -> (Memory, Registry, ModuleFixture) {
+/// Returns a registry in which a module version was published, and then lost its release.
+fn lost_module() -> (Memory, Registry) {
     let (memory, registry) = Registry::with_memory(&[]);
-    let published = module("hello");
-    published.publish(&registry);
+    module("hello").publish(&registry);
     memory.remove_object(MODULE);
-    (memory, registry, published)
+    (memory, registry)
 }
 
 #[track_caller]
@@ -89,10 +88,8 @@ fn a_mirrored_version_whose_release_is_lost_accepts_no_new_platform() {
     let published = mirrored.clone().only("amd64");
     published.publish(&registry);
     memory.remove_object("releases/providers/registry.example.com/acme/widget/1.0.0");
-    assert_refused_as_lost(
-        mirrored.put(&registry),
-        "was not part of the published version",
-    );
+    let flag = "was not part of the published version";
+    assert_refused_as_lost(mirrored.put(&registry), flag);
     published.put(&registry).expect(201);
     mirrored.publish(&registry);
 }
@@ -100,8 +97,7 @@ fn a_mirrored_version_whose_release_is_lost_accepts_no_new_platform() {
 #[test]
 fn a_revoked_version_whose_release_is_lost_accepts_no_bytes() {
     let (memory, registry) = Registry::with_memory(&[]);
-    let published = module("hello");
-    published.publish(&registry);
+    module("hello").publish(&registry);
     let version = status_of("modules/acme/vpc/aws/1.0.0");
     set_status(&registry, &version, "revoked").expect(200);
     memory.remove_object(MODULE);
@@ -121,7 +117,7 @@ fn a_revoked_version_whose_release_is_lost_accepts_no_bytes() {
 
 #[test]
 fn a_version_without_a_release_and_without_an_index_is_free() {
-    let (memory, registry, _) = lost_module();
+    let (memory, registry) = lost_module();
     memory.lose_indices();
     module("evil").publish(&registry);
     let other = ModuleFixture::of("acme", "2.0.0");
@@ -140,43 +136,36 @@ fn a_version_that_is_published_meanwhile_does_not_count_as_lost() {
     let fault = memory.before(format!("KV list {MODULE_INDEX}").as_str(), move || {
         first.put(&other).expect(201);
     });
-    let told = second.put(&registry).expect(409).errors();
+    let told = second.put(&registry).refuses(409, "already published");
     assert!(fault.is_reached(), "the other publish was not reached");
-    assert!(
-        told.contains("already published") && !told.contains(LOST),
-        "{told}"
-    );
+    assert!(!told.contains(LOST), "{told}");
 }
 
 #[test]
 fn a_repair_keeps_the_index_of_a_lost_release_and_names_it_each_time() {
-    let (memory, registry, _) = lost_module();
+    let (memory, registry) = lost_module();
     for _ in 0..2 {
         let Reindexed { removed, lost, .. } = reindex(&registry);
         assert_eq!(lost, ["acme/vpc/aws@1.0.0"]);
         assert!(!removed.contains(&MODULE_INDEX.to_owned()), "{removed:?}");
     }
-    let log = memory.log();
-    let told = log.iter().filter(|line| line.contains("LOST"));
-    let told: Vec<&String> = told.collect();
-    assert_eq!(told.len(), 2, "{log:?}");
+    let mut told = memory.log();
+    told.retain(|line| line.contains("LOST"));
+    assert_eq!(told.len(), 2, "{told:?}");
     assert!(told[0].contains("acme/vpc/aws@1.0.0"), "{told:?}");
     assert_refused_as_lost(module("evil").put(&registry), "acme/vpc/aws@1.0.0");
 }
 
 #[test]
 fn the_cron_keeps_the_index_of_a_lost_release_and_names_it() {
-    let (memory, registry, _) = lost_module();
+    let (memory, registry) = lost_module();
     for _ in 0..10 {
         registry.run_repair_step();
         memory.advance(3_600);
     }
     assert!(memory.indices().contains_key(MODULE_INDEX));
-    let log = memory.log().join("\n");
-    assert!(
-        log.contains("LOST") && log.contains("1 lost (acme/vpc/aws@1.0.0)"),
-        "{log}"
-    );
+    memory.assert_logged("LOST");
+    memory.assert_logged("1 lost (acme/vpc/aws@1.0.0)");
 }
 
 #[test]

@@ -15,6 +15,12 @@ impl Memory {
         self.world.journal.operations.borrow().clone()
     }
 
+    /// Returns how many of these operations begin with a text.
+    pub fn count(&self, start: &str) -> usize {
+        let operations = self.world.journal.operations.borrow();
+        operations.iter().filter(|it| it.starts_with(start)).count()
+    }
+
     pub fn forget_operations(&self) {
         self.world.journal.operations.borrow_mut().clear();
     }
@@ -41,6 +47,13 @@ impl Memory {
         log.iter().map(|(_, line)| line.clone()).collect()
     }
 
+    /// Asserts that a line of the log contains this text.
+    #[track_caller]
+    pub fn assert_logged(&self, text: &str) {
+        let log = self.log();
+        assert!(log.iter().any(|line| line.contains(text)), "{log:#?}");
+    }
+
     /// Returns the lines of the log that were written at this level.
     pub fn log_at(&self, level: LogLevel) -> Vec<String> {
         let log = self.world.journal.log.borrow();
@@ -65,6 +78,15 @@ impl Memory {
                 *bytes = b"a change marker".to_vec();
             }
         }
+        objects
+    }
+
+    /// Returns what a change leaves behind: all objects without the log, which may contain a repeated change twice, the markers of
+    /// waiting writers, leases and staged uploads.
+    pub fn lasting_objects(&self) -> BTreeMap<String, Vec<u8>> {
+        let aside = ["audit/", "audit-head", "written/", "incoming/", "leases/"];
+        let mut objects = self.objects_but_for_markers();
+        objects.retain(|key, _| !aside.iter().any(|it| key.starts_with(it)));
         objects
     }
 

@@ -25,20 +25,6 @@ use crate::{concurrent, documents};
 /// symbols for the rest of a catalogue need not be read.
 const CARD_SYMBOL_BYTES: usize = 40;
 
-/// Returns the card that follows from the facts of a package; `None` if it has no versions.
-pub(crate) async fn expected<P: Host>(
-    ctx: &Context<'_, P>,
-    package: &Package,
-    overview: &Overview,
-) -> Result<Option<Card>, Failure> {
-    let Some(version) = described_version(overview) else {
-        return Ok(Card::of(package, overview, None));
-    };
-    let found = documentation::head(ctx, package, version).await?;
-    let described = found.as_ref().map(|(_, head)| (version, head));
-    Ok(Card::of(package, overview, described))
-}
-
 /// Returns whether a package has its expected card.
 pub(crate) async fn is_current<P: Host>(
     ctx: &Context<'_, P>,
@@ -57,6 +43,7 @@ pub(crate) async fn is_current<P: Host>(
 pub(crate) struct PreparedCard {
     key: FactKey,
     stored: Option<Vec<u8>>,
+    /// `None` if the package has no versions.
     expected: Option<Card>,
 }
 
@@ -68,10 +55,22 @@ pub(crate) async fn prepare<P: Host>(
 ) -> Result<PreparedCard, Failure> {
     let key = FactKey::Card(package.clone());
     let read = ctx.host.facts().get(&key);
-    let (stored, expected) = join(read, expected(ctx, package, overview)).await;
+    let head = async {
+        match described_version(overview) {
+            Some(version) => {
+                let found = documentation::head(ctx, package, version).await?;
+                Ok(found.map(|(_, head)| (version, head)))
+            }
+            None => Ok::<_, Failure>(None),
+        }
+    };
+    let (stored, described) = join(read, head).await;
+    let stored = stored?.map(|fact| fact.bytes);
+    let described = described?;
+    let described = described.as_ref().map(|(version, head)| (*version, head));
     Ok(PreparedCard {
-        stored: stored?.map(|fact| fact.bytes),
-        expected: expected?,
+        stored,
+        expected: Card::of(package, overview, described),
         key,
     })
 }
@@ -79,16 +78,6 @@ pub(crate) async fn prepare<P: Host>(
 /// Writes the card of a package, unless it is stored already. It must be called within a loop that ends when the package
 /// does not change any more: until then, a card may be overwritten by an older one.
 pub(crate) async fn write<P: Host>(
-    ctx: &Context<'_, P>,
-    package: &Package,
-    overview: &Overview,
-) -> Result<CardChange, Failure> {
-    let prepared = prepare(ctx, package, overview).await?;
-    write_prepared(ctx, prepared).await
-}
-
-/// Does the same as [`write`], with a card that was read before.
-pub(crate) async fn write_prepared<P: Host>(
     ctx: &Context<'_, P>,
     prepared: PreparedCard,
 ) -> Result<CardChange, Failure> {
@@ -139,14 +128,7 @@ struct SymbolCard {
 /// Documents of cards that this request has read, by their packages: it may build several catalogues, and each again as
 /// long as cards change.
 #[derive(Debug, Default)]
-struct ReadCards(BTreeMap<String, Rc<ReadCard>>);
-
-/// A document of a card.
-#[derive(Debug)]
-struct ReadCard {
-    etag: String,
-    bytes: Vec<u8>,
-}
+struct ReadCards(BTreeMap<String, Rc<Fact>>);
 
 /// Lists the cards of an owner.
 pub(crate) async fn of_owner<P: Host>(
@@ -203,23 +185,13 @@ async fn of_fact<P: Host>(
     let card = match ListedCard::from_metadata(|name| fact.value(name)) {
         Some(card) => Some(card),
         None => {
-            let read = read(ctx, package).await?;
+            let key = FactKey::Card(package.clone());
+            let read = ctx.host.facts().get(&key).await?;
             read.and_then(|read| Some(Card::from_document(&read.bytes)?.listed()))
         }
     };
     // Access is decided by the package in the line.
     Ok(card.filter(|card| card.line.package == *package))
-}
-
-async fn read<P: Host>(
-    ctx: &Context<'_, P>,
-    package: &Package,
-) -> Result<Option<ReadCard>, Failure> {
-    let key = FactKey::Card(package.clone());
-    let stored = ctx.host.facts().get(&key);
-    Ok(stored
-        .await?
-        .map(|Fact { bytes, etag }| ReadCard { etag, bytes }))
 }
 
 impl Cards {
@@ -306,7 +278,7 @@ async fn read_all<'c, P: Host>(
     ctx: &Context<'_, P>,
     cards: &[&'c SymbolCard],
     known: &ReadCards,
-) -> Result<Vec<(&'c Package, Rc<ReadCard>)>, Failure> {
+) -> Result<Vec<(&'c Package, Rc<Fact>)>, Failure> {
     let found = RefCell::new(BTreeMap::new());
     let of = |(at, card): (usize, &&'c SymbolCard)| -> Boxed<'_> {
         let found = &found;
@@ -315,7 +287,10 @@ async fn read_all<'c, P: Host>(
             let known = known.0.get(&card.package.to_string());
             let current = match known.filter(|known| known.etag == card.etag) {
                 Some(known) => Some(Rc::clone(known)),
-                None => read(ctx, &card.package).await?.map(Rc::new),
+                None => {
+                    let key = FactKey::Card(card.package.clone());
+                    ctx.host.facts().get(&key).await?.map(Rc::new)
+                }
             };
             if let Some(current) = current {
                 found.borrow_mut().insert(at, (&card.package, current));

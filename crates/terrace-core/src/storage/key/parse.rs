@@ -1,9 +1,8 @@
 //! Parses stored keys, only in their canonical spelling, so that each key has exactly one text.
 
 use super::{
-    ARCHIVES, AUDIT, ArchiveKey, BLOBS, BytesKey, CARDS, DOCUMENTATION, FORMAT, FactKey, GARBAGE,
-    IndexKey, ORIGINS, PushedFact, PushedIndex, RELEASES, REVOCATIONS, RULES, STAGED, TOKENS,
-    UPLOADS, WEBHOOKS,
+    ARCHIVES, ArchiveKey, BLOBS, BytesKey, CARDS, FORMAT, FactKey, GARBAGE, IndexKey, PushedFact,
+    PushedIndex, STAGED, UPLOADS, WEBHOOKS,
 };
 use crate::model::oci::{Digest, RepositoryName, Tag};
 use crate::model::owner::Owner;
@@ -39,47 +38,32 @@ impl FactKey {
     }
 
     fn read(text: &str) -> Option<Self> {
-        if let Some(rest) = text.strip_prefix(RELEASES) {
-            let (package, version) = rest.rsplit_once('/')?;
-            let package = Package::parse_key(package)?;
-            return Some(Self::Release(package, version.parse().ok()?));
-        }
-        if let Some(rest) = text.strip_prefix(DOCUMENTATION) {
-            let (package, version) = rest.rsplit_once('/')?;
-            let package = Package::parse_key(package)?;
-            return Some(Self::Documentation(package, version.parse().ok()?));
-        }
-        if let Some(rest) = text.strip_prefix("oci/") {
-            return read_pushed(rest).map(Self::Pushed);
-        }
-        if let Some(package) = text.strip_prefix("statuses/") {
-            return Package::parse_key(package).map(Self::Status);
-        }
-        if let Some(number) = text.strip_prefix(AUDIT) {
-            return number.parse().ok().map(Self::Audit);
-        }
-        if let Some(id) = text.strip_prefix(TOKENS) {
-            return id.parse().ok().map(Self::Token);
-        }
-        if let Some(id) = text.strip_prefix(REVOCATIONS) {
-            return id.parse().ok().map(Self::Revocation);
-        }
-        if let Some(id) = text.strip_prefix(RULES) {
-            return id.parse().ok().map(Self::Rule);
-        }
-        if let Some(name) = text.strip_prefix(GARBAGE) {
-            let bytes = name.parse().ok();
-            let has_mark = |bytes: &BytesKey| !matches!(bytes, BytesKey::Staged(_));
-            return bytes.filter(has_mark).map(Self::Garbage);
-        }
-        if let Some(address) = text.strip_prefix(ORIGINS) {
-            return address.parse().ok().map(Self::Origin);
-        }
         if text == FORMAT {
             return Some(Self::Format);
         }
-        let namespace = text.strip_prefix("keys/")?;
-        namespace.parse().ok().map(Self::SigningKeys)
+        let (kind, rest) = text.split_once('/')?;
+        let of_version = || {
+            let (package, version) = rest.rsplit_once('/')?;
+            Some((Package::parse_key(package)?, version.parse().ok()?))
+        };
+        match kind {
+            "releases" => of_version().map(|(package, version)| Self::Release(package, version)),
+            "docs" => of_version().map(|(package, version)| Self::Documentation(package, version)),
+            "oci" => read_pushed(rest).map(Self::Pushed),
+            "statuses" => Package::parse_key(rest).map(Self::Status),
+            "audit" => rest.parse().ok().map(Self::Audit),
+            "tokens" => rest.parse().ok().map(Self::Token),
+            "revocations" => rest.parse().ok().map(Self::Revocation),
+            "rules" => rest.parse().ok().map(Self::Rule),
+            "garbage" => {
+                let bytes = rest.parse().ok();
+                let has_mark = |bytes: &BytesKey| !matches!(bytes, BytesKey::Staged(_));
+                bytes.filter(has_mark).map(Self::Garbage)
+            }
+            "origins" => rest.parse().ok().map(Self::Origin),
+            "keys" => rest.parse().ok().map(Self::SigningKeys),
+            _ => None,
+        }
     }
 
     /// Parses the key of a release in its form for people: `ADDRESS@VERSION`.
@@ -92,34 +76,16 @@ impl FactKey {
     /// Returns whether the registry never removes it, so that its absence is a loss: a removed rule leaves a tombstone. A client
     /// can delete its pushed content; tokens and documents about an origin are recreated if lost.
     pub fn is_permanent(&self) -> bool {
-        match self {
+        matches!(
+            self,
             Self::Release(..)
-            | Self::SigningKeys(_)
-            | Self::Status(_)
-            | Self::Audit(_)
-            | Self::Revocation(_)
-            | Self::Rule(_)
-            | Self::Format => true,
-            Self::Token(_)
-            | Self::Origin(_)
-            | Self::Pushed(_)
-            | Self::Change(_)
-            | Self::Written(_)
-            | Self::Lease(_)
-            | Self::AuditHead
-            | Self::RevocationChange
-            | Self::RuleChange
-            | Self::RepairCursor
-            | Self::Failover
-            | Self::FallbackCopy
-            | Self::Webhooks
-            | Self::WebhookState(_)
-            | Self::Garbage(_)
-            | Self::Documentation(..)
-            | Self::Card(_)
-            | Self::OwnerChange(_)
-            | Self::CatalogChange => false,
-        }
+                | Self::SigningKeys(_)
+                | Self::Status(_)
+                | Self::Audit(_)
+                | Self::Revocation(_)
+                | Self::Rule(_)
+                | Self::Format
+        )
     }
 
     /// Returns whether it is written once and never changes.

@@ -116,13 +116,6 @@ impl MirroredRelease {
         }
     }
 
-    /// Returns the release with the job that mirrors it.
-    #[must_use]
-    pub fn with_provenance(mut self, provenance: Option<Provenance>) -> Self {
-        self.provenance = provenance;
-        self
-    }
-
     /// Returns the origin's offer for a platform, as long as its package is not stored.
     pub fn offer(&self, platform: &Platform) -> Option<&OfferedPackage> {
         self.offered

@@ -4,14 +4,14 @@ use serde_json::{Value, json};
 use terrace_core::api::route::Route;
 use terrace_core::limits::LIST_CACHE_SECONDS;
 
-use super::{MINUTE, PATH, Two};
+use super::{MINUTE, Two};
 use crate::native::access::paths;
+use crate::native::archives::{alone, erase};
 use crate::support::ModuleFixture;
 use crate::support::chain;
 use crate::support::faults::{Failure, When};
 use crate::support::memory::second_bucket::{COPIES, EndpointFault};
 use crate::support::registry::{S3, Sent, TOKEN};
-use crate::support::tokens::post;
 
 #[test]
 fn a_state_that_this_location_has_cached_counts_as_recorded() {
@@ -43,31 +43,21 @@ fn the_audit_log_states_the_bucket_before_a_change() {
     for serving in ["fallback", "fallback", "main"] {
         two.switch(serving).expect(200);
     }
-    let changes: Vec<(String, String)> = chain::entries(&two.memory)
-        .into_iter()
-        .filter_map(|entry| entry.change.map(|change| (change.from, change.to)))
-        .collect();
-    let expected = [
-        ("main", "fallback"),
-        ("fallback", "fallback"),
-        ("fallback", "main"),
-    ];
-    let expected = expected.map(|(from, to)| (from.to_owned(), to.to_owned()));
+    let changes = chain::entries(&two.memory).into_iter();
+    let changes = changes.filter_map(|entry| entry.change);
+    let changes: Vec<String> = changes.map(|it| format!("{} {}", it.from, it.to)).collect();
+    let expected = ["main fallback", "fallback fallback", "fallback main"];
     assert_eq!(changes, expected);
 }
 
 #[test]
 fn an_administrator_changes_to_a_bucket_without_copies_only_explicitly() {
     let two = Two::new(&S3);
-    let refused = two.switch("fallback").expect(409);
-    let errors = refused.errors();
-    assert!(
-        errors.contains("no comparison") && errors.contains("--force"),
-        "{errors}"
-    );
+    let errors = two.switch("fallback").refuses(409, "no comparison");
+    assert!(errors.contains("--force"), "{errors}");
     assert_eq!(two.state()["serving"], "main");
-    two.send(&json!({ "serving": "fallback", "reason": "a test", "force": true }))
-        .expect(200);
+    let forced = json!({ "serving": "fallback", "reason": "a test", "force": true });
+    two.send(&forced).expect(200);
     assert_eq!(two.state()["serving"], "fallback");
     // Also a bucket that has replaced another one is new.
     let two = Two::copied(&S3);
@@ -84,23 +74,17 @@ fn a_change_during_an_outage_is_recorded_after_it() {
     let two = Two::copied(&S3);
     let fault = two.break_r2();
     let answer = two.switch("fallback").found();
-    assert_eq!(
-        (&answer["serving"], &answer["recorded"]),
-        (&json!("fallback"), &json!(false))
-    );
-    assert!(!two.memory.keys().contains(&"failover/serving".to_owned()));
+    assert_eq!(answer["serving"], "fallback");
+    assert_eq!(answer["recorded"], false);
+    let facts = || two.memory.keys_with("failover/serving").len();
+    assert_eq!(facts(), 0);
     two.mend_r2(&fault);
     two.minutes(1);
     assert_eq!(two.state()["recorded"], true);
-    assert!(two.memory.keys().contains(&"failover/serving".to_owned()));
-    chain::entries(&two.memory);
-    let log = two
-        .registry
-        .admin("GET", "/admin/v1/audit", None)
-        .expect(200)
-        .text();
-    assert!(log.contains("PUT /admin/v1/failover"), "{log}");
-    assert!(log.contains("R2 is down"), "{log}");
+    assert_eq!(facts(), 1);
+    let entry = chain::entries(&two.memory).pop().unwrap();
+    assert_eq!(entry.what, "PUT /admin/v1/failover");
+    assert_eq!(entry.change.unwrap().reason, "R2 is down");
 }
 
 #[test]
@@ -119,18 +103,11 @@ fn nothing_changes_while_the_second_bucket_serves_and_nothing_diverges_afterward
     let before = two.memory.objects_but_for_markers();
     let fault = two.break_r2();
     two.switch("fallback").expect(200);
-    let refused = ModuleFixture::of("acme", "1.1.0")
-        .put(&two.registry)
-        .expect(503);
+    let refused = ModuleFixture::of("acme", "1.1.0").put(&two.registry);
     // A command does not wait for the end of an outage.
     assert_eq!(refused.header("retry-after"), Some("360"));
-    assert!(
-        refused.errors().contains("nothing can be changed"),
-        "{}",
-        refused.errors()
-    );
-    let body = json!({ "archives": [two.key()], "reason": "a leaked key" });
-    post(&two.registry, "/admin/v1/erasures", &body).expect(503);
+    refused.refuses(503, "nothing can be changed");
+    erase(&two.registry, &alone(&[&two.key()])).expect(503);
     two.minutes(5);
     two.mend_r2(&fault);
     two.minutes(5);
@@ -155,13 +132,10 @@ fn each_change_is_refused_while_the_second_bucket_serves() {
     for path in paths() {
         let route = Route::parse(path.split('?').next().unwrap()).unwrap();
         for action in route.endpoint().actions.iter().filter(|it| it.writes) {
-            let sent = Sent::new(action.method.as_str(), &path);
-            let sent = sent.header("authorization", &format!("Bearer {TOKEN}"));
+            let sent = Sent::new(action.method.as_str(), &path).bearing(TOKEN);
             let answer = two.registry.send(&sent.body(b"")).expect(503);
-            assert!(
-                answer.text().contains("nothing can be changed"),
-                "{path} {action:?}"
-            );
+            let is_told = answer.text().contains("nothing can be changed");
+            assert!(is_told, "{path} {action:?}");
             refused += 1;
         }
     }
@@ -185,10 +159,7 @@ fn a_request_for_another_bucket_or_without_a_reason_is_rejected() {
             422,
         ),
     ] {
-        let body = body.to_string();
-        two.registry
-            .admin("PUT", PATH, Some(body.as_bytes()))
-            .expect(status);
+        two.send(&body).expect(status);
     }
     assert_eq!(two.state()["serving"], "main");
 }
@@ -196,20 +167,17 @@ fn a_request_for_another_bucket_or_without_a_reason_is_rejected() {
 #[test]
 fn only_an_administrator_changes_the_bucket_and_the_log_says_when() {
     let two = Two::copied(&S3);
-    let said = |text: &str| two.memory.log().iter().any(|line| line.contains(text));
     let fault = two.break_r2();
     two.minutes(5);
     assert_eq!(two.state()["serving"], "main");
-    assert!(said(
-        "R2 does not answer; `terrace admin failover on --reason …`"
-    ));
+    let outage = "R2 does not answer; `terrace admin failover on --reason …`";
+    two.memory.assert_logged(outage);
     two.switch("fallback").expect(200);
     two.mend_r2(&fault);
     two.minutes(5);
     assert_eq!(two.state()["serving"], "fallback");
-    assert!(said(
-        "the main bucket answers; `terrace admin failover off --reason …`"
-    ));
+    let end = "the main bucket answers; `terrace admin failover off --reason …`";
+    two.memory.assert_logged(end);
 }
 
 #[test]
@@ -220,11 +188,8 @@ fn a_failed_endpoint_is_logged_and_wrong_keys_are_no_outage() {
         two.memory.set_endpoint_fault(Some(fault));
         two.minutes(1);
         let log = two.memory.log().join("\n");
-        assert_eq!(
-            log.contains("the main bucket fails"),
-            fails,
-            "{status}: {log}"
-        );
+        let is_told = log.contains("the main bucket fails");
+        assert_eq!(is_told, fails, "{status}: {log}");
     }
 }
 
@@ -232,21 +197,17 @@ fn a_failed_endpoint_is_logged_and_wrong_keys_are_no_outage() {
 fn a_state_from_the_future_has_no_effect_and_the_next_change_replaces_it() {
     let two = Two::copied(&S3);
     let future = json!({ "serving": "fallback", "bucket": COPIES, "since": 9_000_000_000_u64, "by": "root", "reason": "a wrong clock" });
-    two.memory
-        .put_object("failover/serving", future.to_string().as_bytes());
-    two.memory
-        .put_index("failover/serving", &future.to_string());
+    let (key, future) = ("failover/serving", future.to_string());
+    two.memory.put_object(key, future.as_bytes());
+    two.memory.put_index(key, &future);
     two.memory.advance(MINUTE);
     assert_eq!(two.state()["serving"], "main");
     for serving in ["fallback", "main"] {
         two.switch(serving).expect(200);
         let state = two.state();
-        assert_eq!(
-            (&state["serving"], &state["recorded"]),
-            (&json!(serving), &json!(true))
-        );
-        let fact: Value =
-            serde_json::from_slice(&two.memory.object_bytes("failover/serving")).unwrap();
+        assert_eq!(state["serving"], serving);
+        assert_eq!(state["recorded"], true);
+        let fact: Value = serde_json::from_slice(&two.memory.object_bytes(key)).unwrap();
         assert_eq!(fact["serving"], serving);
     }
 }
@@ -256,13 +217,12 @@ fn the_scheduled_event_does_not_write_an_older_fact_over_an_index_that_it_has_no
     let two = Two::copied(&S3);
     let there = two.at(1);
     two.memory.at_an_edge();
-    two.memory
-        .read_index("failover/serving", LIST_CACHE_SECONDS);
+    let memory = &two.memory;
+    memory.read_index("failover/serving", LIST_CACHE_SECONDS);
     there.switch("main").expect(200);
     two.memory.advance(5);
-    let fault = two
-        .memory
-        .fail("R2 put failover/serving", 0.., When::Before, Failure::Error);
+    let write = "R2 put failover/serving";
+    let fault = memory.fail(write, 0.., When::Before, Failure::Error);
     there.switch("fallback").expect(200);
     two.memory.advance(5);
     two.registry.run_repair_step();

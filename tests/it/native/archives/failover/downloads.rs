@@ -50,9 +50,7 @@ fn a_read_of_a_known_state_costs_nothing_more() {
     // A list has no URLs.
     two.memory.advance(MINUTE);
     two.memory.forget_operations();
-    two.registry
-        .get(&format!("{}/versions", two.fixture.path()))
-        .expect(200);
+    two.registry.get(&two.fixture.list()).expect(200);
     assert_eq!(two.memory.operations().len(), 1);
 }
 
@@ -64,19 +62,14 @@ fn a_url_from_before_the_change_is_redirected_unless_its_archive_was_erased() {
         let other = ModuleFixture::of("acme", "1.1.0");
         other.publish(&two.registry);
         two.copy();
-        let path = |version: &str| {
-            let path = format!("{}/{version}/download", two.fixture.path());
-            let answer = two.registry.read(&path);
+        let path = |fixture: &ModuleFixture| {
+            let answer = two.registry.read(&fixture.download());
             let url = answer["location"].as_str().unwrap();
             let url = url.split("&checksum=").next().unwrap();
-            url.strip_prefix("https://registry.test")
-                .unwrap()
-                .to_owned()
+            url.replace("https://registry.test", "")
         };
-        let (erased, kept) = (path("1.0.0"), path("1.1.0"));
-        two.memory.set_second_down(true);
-        two.erase();
-        two.memory.set_second_down(false);
+        let (erased, kept) = (path(&two.fixture), path(&other));
+        two.erase_while_down();
         two.memory.advance(MINUTE);
         let fault = two.break_r2();
         two.switch("fallback").expect(200);
@@ -98,13 +91,9 @@ fn archives_are_listed_with_a_url_of_each_bucket() {
     let path = "/admin/v1/archives?urls=true";
     let listed = two.registry.read_as_admin(path);
     let archive = &listed["archives"][0];
-    assert!(
-        archive["url"]
-            .as_str()
-            .unwrap()
-            .starts_with("https://registry.test/")
-    );
-    assert!(archive["copy_url"].as_str().unwrap().starts_with(COPIES));
-    let listed = two.registry.admin("GET", "/admin/v1/archives", None).json();
+    let starts_with = |name: &str, start| archive[name].as_str().unwrap().starts_with(start);
+    assert!(starts_with("url", "https://registry.test/"));
+    assert!(starts_with("copy_url", COPIES));
+    let listed = two.registry.read_as_admin("/admin/v1/archives");
     assert_eq!(listed["archives"][0].get("copy_url"), None);
 }

@@ -14,18 +14,15 @@ fn a_bucket_with_the_documents_of_a_registry_is_no_second_bucket() {
     two.memory.put_copy("audit/000000000001", b"{}");
     let forced = json!({ "serving": "fallback", "reason": "a test", "force": true });
     two.send(&forced).refuses(409, "TERRACE_S3_FALLBACK_BUCKET");
-    post(&two.registry, "/admin/v1/replication", &json!({})).expect(409);
+    two.compare(&json!({})).expect(409);
     ModuleFixture::of("acme", "1.1.0").publish(&two.registry);
     two.copy();
     let left = two.erase()["left_in_fallback"].to_string();
     assert!(left.contains(&two.key()), "{left}");
-    assert_eq!(
-        two.memory.copies().len(),
-        2,
-        "nothing is copied to it, or removed from it"
-    );
-    let error = two.state()["copy"]["error"].clone();
-    assert!(error.as_str().unwrap().contains("audit/"), "{error}");
+    let copies = two.memory.copies().len();
+    assert_eq!(copies, 2, "nothing is copied to it, or removed from it");
+    let error = two.state()["copy"]["error"].to_string();
+    assert!(error.contains("audit/"), "{error}");
 }
 
 #[test]
@@ -38,28 +35,20 @@ fn a_state_of_another_second_bucket_has_no_effect_and_can_be_ended_without_any()
     for settings in [&other[..], &[]] {
         let registry = Registry::in_memory(&memory, &[&S3[..], settings].concat());
         let state = registry.read_as_admin(PATH);
-        assert_eq!(
-            (&state["serving"], &state["by"]),
-            (&json!("main"), &Value::Null)
-        );
-        let path = format!("{}/1.0.0/download", two.fixture.path());
-        let location = registry.read(&path)["location"].to_string();
+        assert_eq!(state["serving"], "main");
+        assert_eq!(state["by"], Value::Null);
+        let location = registry.read(&two.fixture.download())["location"].to_string();
         assert!(!location.contains("copies.test"), "{location}");
         for _ in 0..2 {
             memory.advance(MINUTE);
             registry.run_repair_step();
         }
     }
-    assert_eq!(
-        two.state()["serving"],
-        "fallback",
-        "its own settings are back"
-    );
+    let serving = two.state()["serving"].clone();
+    assert_eq!(serving, "fallback", "its own settings are back");
     let registry = Registry::in_memory(&memory, &S3);
-    let off = json!({ "serving": "main", "reason": "it is gone" }).to_string();
-    registry
-        .admin("PUT", PATH, Some(off.as_bytes()))
-        .expect(200);
+    let off = json!({ "serving": "main", "reason": "it is gone" });
+    registry.put(PATH, &off).expect(200);
     memory.advance(MINUTE);
     assert_eq!(two.state()["serving"], "main");
 }
@@ -70,19 +59,12 @@ fn a_registry_without_a_second_bucket_reads_no_state_and_cannot_be_switched() {
     let fixture = ModuleFixture::of("acme", "1.0.0");
     fixture.publish(&registry);
     memory.forget_operations();
-    registry
-        .get(&format!("{}/1.0.0/download", fixture.path()))
-        .expect(200);
+    registry.get(&fixture.download()).expect(200);
     assert_eq!(memory.operations().len(), 1);
-    let body = json!({ "serving": "fallback", "reason": "a test" }).to_string();
-    registry
-        .admin("PUT", PATH, Some(body.as_bytes()))
-        .refuses(409, "TERRACE_S3_FALLBACK_");
+    let refused = registry.put(PATH, &json!({ "serving": "fallback", "reason": "a test" }));
+    refused.refuses(409, "TERRACE_S3_FALLBACK_");
     post(&registry, "/admin/v1/replication", &json!({})).expect(409);
-    assert_eq!(
-        registry.admin("GET", PATH, None).json()["configured"],
-        false
-    );
+    assert_eq!(registry.read_as_admin(PATH)["configured"], false);
 }
 
 #[test]
