@@ -14,7 +14,7 @@ use terrace_base::time::UnixTime;
 use terrace_core::auth::access::{Session, SessionKeys};
 use url::Url;
 
-use super::issuer::{self, Signer};
+use super::issuer;
 use super::memory::Memory;
 use super::registry::{Registry, Response, Sent, TOKEN};
 
@@ -124,12 +124,12 @@ impl Provider {
     pub fn sign(&self, claims: &Map<String, Value>) -> String {
         let (id, key) = &*self.key.borrow();
         let header = json!({ "alg": "EdDSA", "kid": id, "typ": "JWT" });
-        issuer::by(&Signer::Ed25519(key.clone()), &header, claims)
+        issuer::by(key, &header, claims)
     }
 
     pub fn keys(&self) -> Value {
         let (id, key) = &*self.key.borrow();
-        json!({ "keys": [Signer::Ed25519(key.clone()).jwk(id)] })
+        json!({ "keys": [issuer::jwk(key, id)] })
     }
 
     fn answer(&self, url: &str) -> Option<Response> {
