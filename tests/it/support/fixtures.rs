@@ -198,6 +198,14 @@ impl ProviderFixture {
         format!("/v1/providers/{}/{}", self.namespace, self.provider_type)
     }
 
+    pub fn versions(&self) -> String {
+        format!("{}/versions", self.path())
+    }
+
+    pub fn download(&self) -> String {
+        format!("{}/{}/download/linux/amd64", self.path(), self.version)
+    }
+
     pub fn admin_path(&self) -> String {
         let Self {
             namespace,
@@ -343,6 +351,14 @@ impl ModuleFixture {
             Some((hostname, own)) => format!("/origins/{hostname}/v1/modules/{own}"),
             None => format!("/v1/modules/{}", self.address),
         }
+    }
+
+    pub fn versions(&self) -> String {
+        format!("{}/versions", self.path())
+    }
+
+    pub fn download(&self) -> String {
+        format!("{}/{}/download", self.path(), self.version)
     }
 
     pub fn admin_path(&self) -> String {
