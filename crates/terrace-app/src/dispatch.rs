@@ -4,7 +4,8 @@ use std::future::ready;
 use std::pin::Pin;
 
 use terrace_core::api::route::{
-    AdminRoute, ApiRoute, BytesRoute, HandledRoute, ListRoute, McpRoute, OAuthRoute, PageRoute,
+    AdminRoute, ApiRoute, BytesRoute, ListRoute, McpRoute, OAuthRoute, OciRoute, PageRoute, Route,
+    TerraformRoute,
 };
 use terrace_core::http::method::Method;
 use terrace_core::http::problem::Problem;
@@ -39,49 +40,51 @@ type Handling<'c, S> = Pin<Box<dyn Future<Output = Handled<S>> + 'c>>;
 /// Calls the handler of a route.
 pub(crate) fn dispatch<'c, P: Host, R: Request<Stream = P::Stream> + 'c>(
     ctx: &'c Context<'_, P>,
-    route: HandledRoute,
+    route: Route,
     method: Method,
     call: Call,
     request: R,
 ) -> Handling<'c, P::Stream> {
     match route {
-        HandledRoute::Health => Box::pin(health::health(ctx)),
-        HandledRoute::Bytes(BytesRoute::Archive(path)) => match method {
+        Route::Health => Box::pin(health::health(ctx)),
+        Route::Bytes(BytesRoute::Archive(path)) => match method {
             Method::Get => Box::pin(archive_transfers::send(ctx, path, request)),
             Method::Head => Box::pin(archive_transfers::describe(ctx, path)),
             Method::Put => Box::pin(archive_transfers::receive(ctx, path, request)),
             Method::Delete | Method::Patch | Method::Post => nowhere(),
         },
-        HandledRoute::Bytes(BytesRoute::Pull(path)) => Box::pin(pull::send(ctx, call, path)),
-        HandledRoute::OAuth(OAuthRoute::Exchange) => Box::pin(exchange::exchange(ctx, request)),
-        HandledRoute::OAuth(OAuthRoute::Authorize) => Box::pin(start::start(ctx, request)),
-        HandledRoute::OAuth(OAuthRoute::Callback) => Box::pin(callback::callback(ctx, request)),
-        HandledRoute::OAuth(OAuthRoute::Consent) => Box::pin(consent::consent(ctx, request)),
-        HandledRoute::OAuth(OAuthRoute::Token) => Box::pin(token::token(ctx, request)),
-        HandledRoute::OciBase => Box::pin(session::base(ctx, call, request)),
-        HandledRoute::OciToken => Box::pin(session::token(ctx, call)),
-        HandledRoute::Pushed(pushed) => dispatch_pushed(ctx, pushed, method, call, request),
-        HandledRoute::List(route) => dispatch_list(ctx, route, call, request),
-        HandledRoute::Api(route) => dispatch_api(ctx, route, method, call, request),
-        HandledRoute::Mcp(McpRoute::Endpoint(_)) => Box::pin(mcp::endpoint(ctx, call, request)),
-        HandledRoute::Mcp(McpRoute::Metadata(scope)) => {
+        Route::Bytes(BytesRoute::Pull(path)) => Box::pin(pull::send(ctx, call, path)),
+        Route::OAuth(OAuthRoute::Exchange) => Box::pin(exchange::exchange(ctx, request)),
+        Route::OAuth(OAuthRoute::Authorize) => Box::pin(start::start(ctx, request)),
+        Route::OAuth(OAuthRoute::Callback) => Box::pin(callback::callback(ctx, request)),
+        Route::OAuth(OAuthRoute::Consent) => Box::pin(consent::consent(ctx, request)),
+        Route::OAuth(OAuthRoute::Token) => Box::pin(token::token(ctx, request)),
+        Route::Oci(OciRoute::Base) => Box::pin(session::base(ctx, call, request)),
+        Route::Oci(OciRoute::Token) => Box::pin(session::token(ctx, call)),
+        Route::Oci(OciRoute::Pushed(pushed)) => dispatch_pushed(ctx, pushed, method, call, request),
+        Route::Terraform(TerraformRoute::List(route)) => dispatch_list(ctx, route, call, request),
+        Route::Api(route) => dispatch_api(ctx, route, method, call, request),
+        Route::Mcp(McpRoute::Endpoint(_)) => Box::pin(mcp::endpoint(ctx, call, request)),
+        Route::Mcp(McpRoute::Metadata(scope)) => {
             let reply = mcp::metadata::resource(ctx.config, &call.origin, scope);
             Box::pin(ready(Ok(reply.into())))
         }
-        HandledRoute::Mcp(McpRoute::AuthorizationServer) => Box::pin(ready(
+        Route::Mcp(McpRoute::AuthorizationServer) => Box::pin(ready(
             mcp::metadata::authorization_server(ctx.config, &call.origin),
         )),
-        HandledRoute::Admin(route) => dispatch_admin(ctx, route, method, call),
-        HandledRoute::Page(PageRoute::SignIn) => match method {
+        Route::Admin(route) => dispatch_admin(ctx, route, method, call),
+        Route::Page(PageRoute::SignIn) => match method {
             Method::Post => Box::pin(pages::enter(ctx, call, request)),
             _ if browser::is_by_token(ctx) => Box::pin(ready(pages::show(ctx, &call))),
             _ => Box::pin(browser::sign_in(ctx, call, request)),
         },
-        HandledRoute::Page(PageRoute::SignOut) => match method {
+        Route::Page(PageRoute::SignOut) => match method {
             Method::Post => Box::pin(browser::sign_out(ctx, request)),
             _ => Box::pin(ready(browser::signed_out(ctx, &request))),
         },
-        HandledRoute::Page(route) => Box::pin(pages::page(ctx, call, request, route)),
+        Route::Page(route) => Box::pin(pages::page(ctx, call, request, route)),
+        // The read machine has already answered these.
+        Route::Terraform(_) | Route::Mirror(_) | Route::Oci(_) => nowhere(),
     }
 }
 

@@ -7,7 +7,6 @@ pub(crate) mod documenter;
 use std::borrow::Cow;
 
 use terrace_base::digest::Sha256;
-use terrace_base::untrusted::{QUOTED_CHARS, line};
 use terrace_core::api::admin::{
     DocumentationAnswer, DocumentationBody, DocumentationState, Documented, DocumentedAnswer,
     DocumentedArchive, RemovedDocumentation,
@@ -220,14 +219,16 @@ async fn find_kept<P: Host>(
     }
 }
 
-/// Returns whether the request is for a version that is not published yet.
+/// Returns whether a request is for documentation of a version that is not published yet. An empty value is neither.
 fn is_for_unpublished(call: &Call) -> Result<bool, Problem> {
     match call.query().value(UNPUBLISHED).as_deref() {
         None | Some("false") => Ok(false),
         Some("true") => Ok(true),
-        Some(other) => Err(Problem::BadRequest(format!(
-            "{UNPUBLISHED} is {other:?}: it must be true or false"
-        ))),
+        Some(other) => Err(listing::invalid(
+            UNPUBLISHED,
+            other,
+            "must be true or false",
+        )),
     }
 }
 
@@ -239,12 +240,8 @@ fn expected_archive(call: &Call) -> Result<Option<Sha256>, Problem> {
     let Some(text) = sent.or_else(empty) else {
         return Ok(None);
     };
-    text.parse().map(Some).map_err(|_| {
-        let text = line(&text).at_most(QUOTED_CHARS);
-        Problem::BadRequest(format!(
-            "the parameter {ARCHIVE} is {text}: it must be 64 hexadecimal digits"
-        ))
-    })
+    let digest = text.parse().map(Some);
+    digest.map_err(|_| listing::invalid(ARCHIVE, &text, "must be 64 hexadecimal digits"))
 }
 
 /// Answers 202 with the upload of the archive. This changes nothing; the request that completes it is audited.

@@ -10,12 +10,13 @@ use std::borrow::Cow;
 use terrace_base::time::UnixTime;
 use terrace_core::api::endpoint::Action;
 use terrace_core::api::route::{
-    ADMIN_PREFIX, HandledRoute, McpScope, is_open_to_websites, needs_security_headers,
+    ADMIN_PREFIX, McpScope, Route, is_open_to_websites, needs_security_headers,
 };
 use terrace_core::api::subject::Subject;
 use terrace_core::auth::access::{Caller, CredentialsError, Session};
 use terrace_core::config::Config;
-use terrace_core::http::log_fields::{LogField, LogFields};
+use terrace_core::http::log_fields;
+use terrace_core::http::log_fields::LogField;
 use terrace_core::http::method::Method;
 use terrace_core::http::reply::{Body, Reply};
 use terrace_core::http::request_line::{
@@ -88,7 +89,7 @@ pub(crate) enum RemainingWork<S> {
     /// A read that needs more than its index.
     Read(Suspension<S>),
     /// The whole request, by a handler: it is not an indexed read.
-    Handle(HandledRoute, &'static Action),
+    Handle(Route, &'static Action),
     /// The whole request, from its beginning: the answer may depend on its cookies, which were not read.
     ReadCookies,
 }
@@ -198,7 +199,7 @@ pub(crate) fn look_up<S>(
 ) -> RequestStep<S> {
     if config.fallback.is_some() && lookup.signs_urls() {
         match cache.known_serving(UnixTime(now / 1000)) {
-            Some(serving) => lookup.set_serving(serving),
+            Some(serving) => lookup.serving = serving,
             None => {
                 let remaining = RemainingWork::Read(Suspension::ReadOnceServingIsKnown(lookup));
                 return RequestStep::Continue(Box::new(Unfinished { record, remaining }));
@@ -291,7 +292,7 @@ impl PendingRead {
             origin,
             read_at,
         } = self;
-        lookup.set_range(range);
+        lookup.range = range;
         let kv = OperationStats {
             operations: 1,
             millis: now.saturating_sub(read_at),
@@ -548,9 +549,9 @@ impl Record {
 fn members(head: &RequestHead<'_>, config: &Config, now: UnixTime) -> (String, usize) {
     let own = OwnHosts::new(head.origin, &config.hostnames);
     let Subject { package, version } = Subject::of_path(head.path, &own);
-    let fields = config.log_fields;
+    let fields = &config.log_fields;
     let caller = match (head.cookies, head.authorization) {
-        _ if !fields.include_caller() => Caller::Anonymous,
+        _ if !log_fields::include_caller(fields) => Caller::Anonymous,
         (CookieHeader::Read(cookies), None) => config.caller_of_cookies(cookies, || now),
         (_, authorization) => {
             let resource = McpScope::at(head.path).map(|scope| scope.resource(head.origin));
@@ -560,11 +561,13 @@ fn members(head: &RequestHead<'_>, config: &Config, now: UnixTime) -> (String, u
             caller.unwrap_or(Caller::Anonymous)
         }
     };
-    let mut members = fields.members(&[(LogField::Package, package), (LogField::Version, version)]);
+    let subject = [(LogField::Package, package), (LogField::Version, version)];
+    let mut members = log_fields::members(fields, &subject);
     let subject_length = members.len();
     let token = caller.token().map(|id| id.to_string());
     let name = config.access.logged_name(&caller);
-    members += &fields.members(&[(LogField::Token, token), (LogField::Caller, name)]);
+    let of_caller = [(LogField::Token, token), (LogField::Caller, name)];
+    members += &log_fields::members(fields, &of_caller);
     (members, subject_length)
 }
 
@@ -572,90 +575,6 @@ fn members(head: &RequestHead<'_>, config: &Config, now: UnixTime) -> (String, u
 #[inline(never)]
 fn refused_members((package, version): (&Package, Option<&Version>)) -> String {
     let Subject { package, version } = Subject::of(package, version);
-    LogFields::VERSION.members(&[(LogField::Package, package), (LogField::Version, version)])
-}
-
-#[cfg(test)]
-mod tests {
-    use terrace_core::storage::index_document::IndexMetadata;
-
-    use super::*;
-
-    const OTHERS: [&str; 2] = [
-        "modules/acme/vpc/aws/tags",
-        "modules/acme/vpc/aws/version/1.0.0",
-    ];
-
-    fn config() -> Config {
-        let vars: [(&str, &str); 0] = [];
-        Config::from_vars(&vars).unwrap()
-    }
-
-    fn pending() -> PendingRead {
-        let head = RequestHead {
-            method: "GET",
-            origin: "https://registry.test",
-            path: "/v1/modules/acme/vpc/aws/versions",
-            query: "",
-            if_none_match: None,
-            authorization: None,
-            cookies: CookieHeader::Unread,
-            user_agent: None,
-        };
-        let (config, cache) = (config(), Cache::default());
-        let RequestStep::<()>::Read(mut pending) = begin(&head, &config, &cache, 0) else {
-            panic!("it is an indexed read");
-        };
-        pending.lookup.others = OTHERS.map(|key| IndexKey::parse(key).unwrap()).into();
-        pending
-    }
-
-    fn found() -> StoredIndex<()> {
-        let metadata = IndexMetadata {
-            etag: "\"e\"".to_owned(),
-            revoked: None,
-            is_blocked: false,
-            content: None,
-            pull: None,
-        };
-        let body = Body::Text("{}".to_owned());
-        StoredIndex { metadata, body }
-    }
-
-    fn finish(
-        first: Option<StoredIndex<()>>,
-        others: Vec<Option<StoredIndex<()>>>,
-    ) -> Result<u16, Vec<String>> {
-        let read = ReadIndices { first, others };
-        let finished = pending().finish(Ok(read), None, &config(), &Cache::default(), 0);
-        match finished.map_err(|unfinished| unfinished.remaining) {
-            Ok(answer) => Ok(answer.reply.status),
-            Err(RemainingWork::Read(Suspension::IndexMiss(_, MissReason::Absent(keys)))) => {
-                Err(keys.iter().map(IndexKey::to_string).collect())
-            }
-            Err(remaining) => panic!("{remaining:?}"),
-        }
-    }
-
-    #[test]
-    fn a_read_with_several_keys_is_answered_when_all_have_an_index() {
-        let others = vec![Some(found()), Some(found())];
-        assert_eq!(finish(Some(found()), others), Ok(200));
-    }
-
-    #[test]
-    fn a_read_with_several_keys_misses_exactly_those_without_an_index() {
-        let first = "modules/acme/vpc/aws/versions";
-        let [second, third] = OTHERS;
-        let missed = |keys: &[&str]| Err(keys.iter().map(|&key| key.to_owned()).collect());
-        for (one, two, three, keys) in [
-            (None, Some(found()), Some(found()), missed(&[first])),
-            (Some(found()), None, Some(found()), missed(&[second])),
-            (Some(found()), Some(found()), None, missed(&[third])),
-            (None, None, None, missed(&[first, second, third])),
-        ] {
-            assert_eq!(finish(one, vec![two, three]), keys);
-        }
-        assert_eq!(finish(Some(found()), Vec::new()), missed(&OTHERS));
-    }
+    let subject = [(LogField::Package, package), (LogField::Version, version)];
+    log_fields::members(&log_fields::SUBJECT, &subject)
 }

@@ -46,12 +46,8 @@ pub(crate) fn number_of(name: &str, text: Option<&str>) -> Result<Option<u64>, P
     let Some(text) = text.filter(|text| !text.is_empty()) else {
         return Ok(None);
     };
-    text.parse().map(Some).map_err(|_| {
-        let text = line(text).at_most(QUOTED_CHARS);
-        Problem::BadRequest(format!(
-            "the parameter {name} is {text}: it must be a number, 0 or more"
-        ))
-    })
+    let number = text.parse().map(Some);
+    number.map_err(|_| invalid(name, text, "must be a number, 0 or more"))
 }
 
 /// Returns a parsed parameter.
@@ -62,10 +58,8 @@ where
     let Some(text) = parameter(call, name)? else {
         return Ok(None);
     };
-    text.parse().map(Some).map_err(|error: T::Err| {
-        let text = line(&text).at_most(QUOTED_CHARS);
-        Problem::BadRequest(format!("the parameter {name} is {text}: it {error}"))
-    })
+    let parsed = text.parse().map(Some);
+    parsed.map_err(|error: T::Err| invalid(name, &text, &error.to_string()))
 }
 
 /// Returns whether a parameter is `true`.
@@ -73,11 +67,7 @@ pub(crate) fn flag(call: &Call, name: &str) -> Result<bool, Problem> {
     match parameter(call, name)?.as_deref() {
         None | Some("false") => Ok(false),
         Some("true") => Ok(true),
-        Some(other) => {
-            let other = line(other).at_most(QUOTED_CHARS);
-            let rule = format!("the parameter {name} is {other}: it must be true or false");
-            Err(Problem::BadRequest(rule))
-        }
+        Some(other) => Err(invalid(name, other, "must be true or false")),
     }
 }
 
@@ -100,12 +90,14 @@ pub(crate) fn number(
     };
     let number = text.parse::<usize>().ok();
     let number = number.filter(|number| (least..=most).contains(number));
-    number.ok_or_else(|| {
-        let text = line(&text).at_most(QUOTED_CHARS);
-        Problem::BadRequest(format!(
-            "the parameter {name} is {text}: it must be a number from {least} to {most}"
-        ))
-    })
+    let rule = format!("must be a number from {least} to {most}");
+    number.ok_or_else(|| invalid(name, &text, &rule))
+}
+
+/// Returns the error for a parameter with a value that breaks a rule.
+pub(crate) fn invalid(name: &str, text: &str, rule: &str) -> Problem {
+    let text = line(text).at_most(QUOTED_CHARS);
+    Problem::BadRequest(format!("the parameter {name} is {text}: it {rule}"))
 }
 
 /// Returns the reply with a document, unless the client has it. A reply to a caller with a token is not for shared caches.

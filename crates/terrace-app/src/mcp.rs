@@ -8,7 +8,7 @@ pub(crate) mod metadata;
 mod shared;
 mod tools;
 
-use terrace_core::api::route::{McpRoute, McpScope};
+use terrace_core::api::route::McpScope;
 use terrace_core::http::problem::Problem;
 use terrace_core::http::reply::Reply;
 use terrace_core::mcp::reply::{Answered, accepted, problem_reply as refused_by_pipeline, refused};
@@ -96,6 +96,6 @@ async fn answer<P: Host>(
 /// Answers a request that the pipeline refuses.
 pub(crate) fn problem_reply<S>(origin: &str, path: &str, problem: Problem) -> Reply<S> {
     let scope = McpScope::at(path).unwrap_or(McpScope::Visible);
-    let metadata = format!("{origin}{}", McpRoute::Metadata(scope));
+    let metadata = format!("{origin}{}", scope.metadata_path());
     refused_by_pipeline(problem, &metadata)
 }

@@ -4,11 +4,13 @@
 use terrace_base::untrusted::{QUOTED_CHARS, line};
 use terrace_core::api::endpoint::{Action, BodyHandling, ErrorFormat, RequiredAccess};
 use terrace_core::api::route::{
-    ADMIN_PREFIX, AdminRoute, HandledRoute, MIRROR_PREFIX, PageRoute, is_open_to_websites,
+    ADMIN_PREFIX, AdminRoute, MIRROR_PREFIX, OciRoute, PageRoute, Route, is_open_to_websites,
 };
 use terrace_core::auth::access::{Caller, CredentialsError, Owner};
+use terrace_core::auth::login::sign_in_url;
 use terrace_core::config::Config;
 use terrace_core::http::idempotency_key::{IDEMPOTENCY_KEY, IdempotencyKey, IdempotencyKeyError};
+use terrace_core::http::log_fields::include_caller;
 use terrace_core::http::method::Method;
 use terrace_core::http::problem::Problem;
 use terrace_core::http::reply::Reply;
@@ -39,7 +41,7 @@ use crate::mcp::problem_reply as mcp_problem_reply;
 use crate::outcome::{AuditDetails, Call, Handled};
 use crate::pages::{FailedVisit, accepts_html, problem_page};
 use crate::read::reader;
-use crate::sign_in::browser::PageVisit;
+use crate::sign_in::browser;
 use crate::sign_in::shared::oauth_error_reply;
 
 /// The path of the state of the registry.
@@ -50,7 +52,7 @@ pub async fn handle<P: Host, R: Request<Stream = P::Stream>>(
     ctx: &Context<'_, P>,
     request: R,
 ) -> Reply<P::Stream> {
-    let step = begin(ctx, &request);
+    let step = begin(ctx, &request, CookieHeader::Unread);
     drive(ctx, request, step).await
 }
 
@@ -77,19 +79,6 @@ pub fn outlives_its_client(config: Option<&Config>, method: &str, target: &str) 
     !matches!(method, "GET" | "HEAD") || may_pull()
 }
 
-fn begin<P: Host, R: Request>(ctx: &Context<'_, P>, request: &R) -> RequestStep<P::Stream> {
-    begin_with(ctx, request, CookieHeader::Unread)
-}
-
-/// Begins a request with an answer that may depend on its cookies.
-fn begin_with_cookies<P: Host, R: Request>(
-    ctx: &Context<'_, P>,
-    request: &R,
-) -> RequestStep<P::Stream> {
-    let cookies = request.header("cookie");
-    begin_with(ctx, request, CookieHeader::Read(cookies.as_deref()))
-}
-
 /// Begins a request again whose session does not count, with what it has used since `before`.
 fn begin_without_session<P: Host, R: Request>(
     ctx: &Context<'_, P>,
@@ -98,10 +87,10 @@ fn begin_without_session<P: Host, R: Request>(
     before: Usage,
 ) -> RequestStep<P::Stream> {
     record.add(ctx.host.meter().usage().since(before));
-    begin_with(ctx, request, CookieHeader::Read(None)).after(&record)
+    begin(ctx, request, CookieHeader::Read(None)).after(&record)
 }
 
-fn begin_with<P: Host, R: Request>(
+fn begin<P: Host, R: Request>(
     ctx: &Context<'_, P>,
     request: &R,
     cookies: CookieHeader<'_>,
@@ -110,7 +99,7 @@ fn begin_with<P: Host, R: Request>(
     let user_agent = request.header("user-agent");
     let if_none_match = request.header("if-none-match");
     let needs_header = ctx.config.access.guards_reads()
-        || ctx.config.log_fields.include_caller()
+        || include_caller(&ctx.config.log_fields)
         || is_open_to_websites(request.path())
         || request.path().starts_with(ADMIN_PREFIX);
     let authorization = needs_header
@@ -173,7 +162,10 @@ async fn drive<P: Host, R: Request<Stream = P::Stream>>(
                     RemainingWork::Read(suspension) => {
                         continue_read(ctx, &request, record, suspension).await
                     }
-                    RemainingWork::ReadCookies => begin_with_cookies(ctx, &request),
+                    RemainingWork::ReadCookies => {
+                        let cookies = request.header("cookie");
+                        begin(ctx, &request, CookieHeader::Read(cookies.as_deref()))
+                    }
                     RemainingWork::Handle(route, action) => {
                         let reply = serve(ctx, route, action, request).await;
                         record.add(ctx.host.meter().usage().since(before));
@@ -249,7 +241,7 @@ async fn continue_read<P: Host, R: Request>(
             }
         }
         Suspension::ReadOnceServingIsKnown(mut lookup) => {
-            lookup.set_serving(failover::serving(ctx).await);
+            lookup.serving = failover::serving(ctx).await;
             record.add(ctx.host.meter().usage().since(before));
             let now = ctx.host.clock().millis();
             return look_up_at(record, lookup, head.origin, ctx.config, now);
@@ -270,26 +262,26 @@ async fn continue_read<P: Host, R: Request>(
 /// Answers every request that is not an indexed read.
 async fn serve<P: Host, R: Request<Stream = P::Stream>>(
     ctx: &Context<'_, P>,
-    route: HandledRoute,
+    route: Route,
     action: &Action,
     request: R,
 ) -> Reply<P::Stream> {
     let errors = route.endpoint().errors;
     let wants_html = match &route {
         // Programs that look for something here read JSON.
-        HandledRoute::Page(PageRoute::Guessed(_) | PageRoute::Invalid(_) | PageRoute::Unknown) => {
+        Route::Page(PageRoute::Guessed(_) | PageRoute::Invalid(_) | PageRoute::Unknown) => {
             accepts_html(&request)
         }
         _ => true,
     };
     let method = action.method;
-    let visit = PageVisit::of(ctx, &route, &request);
+    let to = browser::return_path(ctx, &route, &request);
     let failed = FailedRequest {
         origin: request.origin().to_owned(),
         path: request.path().to_owned(),
         query: request.query().to_owned(),
         wants_html,
-        may_sign_in: visit.as_ref().is_some_and(PageVisit::may_sign_in),
+        may_sign_in: to.is_some(),
         cookies: cookies_of_page(ctx, &route, method, &request),
     };
     let served = run(ctx, route, action, request).await;
@@ -297,9 +289,8 @@ async fn serve<P: Host, R: Request<Stream = P::Stream>>(
         Ok(reply) => reply,
         Err(failure) => {
             let needs_access = matches!(failure, Failure::Problem(Problem::Unauthorized(_)));
-            let visit = visit.filter(|_| needs_access);
-            match visit.and_then(|visit| visit.sign_in(ctx)) {
-                Some(sign_in) => sign_in,
+            match to.filter(|_| needs_access && ctx.config.login.is_some()) {
+                Some(to) => Reply::redirect(sign_in_url(&to)),
                 None => failure_reply(ctx, errors, &failed, failure).await,
             }
         }
@@ -310,11 +301,11 @@ async fn serve<P: Host, R: Request<Stream = P::Stream>>(
 /// Returns the cookies of a request for a page, if they may contain a session that counts.
 fn cookies_of_page<P: Host, R: Request>(
     ctx: &Context<'_, P>,
-    route: &HandledRoute,
+    route: &Route,
     method: Method,
     request: &R,
 ) -> Option<String> {
-    let may_count = matches!(route, HandledRoute::Page(_))
+    let may_count = matches!(route, Route::Page(_))
         && matches!(method, Method::Get | Method::Head)
         && ctx.config.reads_sessions()
         && request.header("authorization").is_none();
@@ -324,7 +315,7 @@ fn cookies_of_page<P: Host, R: Request>(
 /// Authenticates and authorises the caller, reads the body, handles the request, and writes the audit log.
 async fn run<P: Host, R: Request<Stream = P::Stream>>(
     ctx: &Context<'_, P>,
-    route: HandledRoute,
+    route: Route,
     action: &Action,
     mut request: R,
 ) -> Result<Reply<P::Stream>, Failure> {
@@ -376,7 +367,7 @@ fn idempotency_key<R: Request>(
 /// If the caller is not allowed to use the endpoint.
 async fn authorize<P: Host, R: Request>(
     ctx: &Context<'_, P>,
-    route: &HandledRoute,
+    route: &Route,
     action: &Action,
     request: &R,
 ) -> Result<Caller, Failure> {
@@ -422,9 +413,9 @@ async fn authorize<P: Host, R: Request>(
 }
 
 /// Returns the owner of the package or repository that a route publishes or changes.
-fn owner<P: Host>(ctx: &Context<'_, P>, route: &HandledRoute, own: &OwnHosts<'_>) -> Option<Owner> {
+fn owner<P: Host>(ctx: &Context<'_, P>, route: &Route, own: &OwnHosts<'_>) -> Option<Owner> {
     match route {
-        HandledRoute::Admin(route) => match route {
+        Route::Admin(route) => match route {
             AdminRoute::PublishProvider(address, _) => {
                 Some(Owner::of(&Package::Provider(address.clone())))
             }
@@ -441,7 +432,9 @@ fn owner<P: Host>(ctx: &Context<'_, P>, route: &HandledRoute, own: &OwnHosts<'_>
             }
             _ => None,
         },
-        HandledRoute::Pushed(pushed) => Some(ctx.config.oci_providers.owner(&pushed.repository)),
+        Route::Oci(OciRoute::Pushed(pushed)) => {
+            Some(ctx.config.oci_providers.owner(&pushed.repository))
+        }
         _ => None,
     }
 }

@@ -13,7 +13,7 @@ use crate::auth::access::{Access, Caller, OwnerPattern, ReadPolicy, TOKEN_PREFIX
 use crate::auth::login::{Login, Provider};
 use crate::auth::oidc::{RuleName, TrustedPublishers};
 use crate::http::guard::Guard;
-use crate::http::log_fields::{LogField, LogFields};
+use crate::http::log_fields::LogField;
 use crate::http::request_line::LoggedRequests;
 use crate::limits;
 use crate::model::name::{Hostname, NameError};
@@ -50,7 +50,7 @@ pub struct Config {
     /// The requests that are logged.
     pub logged_requests: LoggedRequests,
     /// The optional fields of their log lines.
-    pub log_fields: LogFields,
+    pub log_fields: Vec<LogField>,
     /// The rules for CI jobs that get tokens; none by default.
     pub trusted_publishers: TrustedPublishers,
     /// The URLs of archives; `None` if no secret is set that could sign them.
@@ -208,9 +208,7 @@ impl Config {
             searches_a_minute: number(&var, SEARCHES_A_MINUTE, 0..=u32::MAX)?
                 .unwrap_or(limits::SEARCHES_A_MINUTE),
             logged_requests: of_log.unwrap_or_default(),
-            log_fields: words(&var, LOG_FIELDS, LogField::parse)?
-                .into_iter()
-                .collect(),
+            log_fields: words(&var, LOG_FIELDS, LogField::parse)?,
             trusted_publishers,
             archive_urls,
             fallback: fallback.map(Box::new),

@@ -211,12 +211,6 @@ impl Reasons {
     }
 }
 
-impl From<Reasons> for Vec<String> {
-    fn from(reasons: Reasons) -> Self {
-        reasons.0
-    }
-}
-
 /// Returns the steps that store SHA256SUMS and its signature.
 pub fn signed_documents(shasums: &Shasums, signature: &[u8]) -> Vec<PublishStep> {
     let store =

@@ -26,7 +26,7 @@ mod stored;
 mod view;
 
 use crate::api::endpoint::{Action, Endpoint, ErrorFormat};
-use crate::api::route::{HandledRoute, Route};
+use crate::api::route::Route;
 #[cfg(doc)]
 use crate::auth::access::Access;
 use crate::auth::access::CredentialsError;
@@ -68,7 +68,7 @@ enum ReadPlan<S> {
     /// An index must be read.
     Read(IndexRequest),
     /// It is not a read.
-    Handle(HandledRoute),
+    Handle(Route),
 }
 
 /// An index to read, and its purpose.
@@ -106,7 +106,7 @@ pub enum Decision<S> {
     /// Read this, then [`Lookup::answer`].
     Read(Box<Lookup>),
     /// The request is not an indexed read: a handler answers it.
-    Handle(HandledRoute, &'static Action),
+    Handle(Route, &'static Action),
     /// The answer may depend on the session of a browser: begin again with [`CookieHeader::Read`].
     ReadCookies,
 }

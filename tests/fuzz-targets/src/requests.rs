@@ -42,7 +42,7 @@ pub fn read(data: &[u8]) {
             continue;
         };
         if lookup.leads_to_bytes() {
-            lookup.set_range(Some(range.to_owned()));
+            lookup.range = Some(range.to_owned());
         }
         let (metadata, body) = index.split_once('\n').unwrap_or((index, ""));
         let metadata = serde_json::from_str::<IndexMetadata>(metadata);

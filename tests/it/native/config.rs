@@ -32,11 +32,9 @@ fn a_registry_without_any_secret_serves_lists_and_names_the_settings_for_downloa
     let fixture = ProviderFixture::new("1.0.0");
     fixture.publish(&Registry::in_memory(&memory, &[]));
     let registry = without_secrets(&memory);
+    registry.get(&fixture.versions()).expect(200);
     registry
-        .get(&format!("{}/versions", fixture.path()))
-        .expect(200);
-    registry
-        .get(&format!("{}/1.0.0/download/linux/amd64", fixture.path()))
+        .get(&fixture.download())
         .refuses(500, "TERRACE_URL_SECRET");
 }
 
@@ -45,9 +43,7 @@ fn worker_signed_urls_expire_after_their_lifetime() {
     let (memory, registry) = Registry::with_memory(&[("TERRACE_URL_LIFETIME", "60")]);
     let fixture = ProviderFixture::new("1.0.0");
     fixture.publish(&registry);
-    let json = registry
-        .get(&format!("{}/1.0.0/download/linux/amd64", fixture.path()))
-        .json();
+    let json = registry.get(&fixture.download()).json();
     let url = json["download_url"].as_str().unwrap();
     memory.advance(60);
     registry.get(url).expect(200);

@@ -100,17 +100,14 @@ fn an_index_is_cached_at_the_edge_for_as_long_as_it_may_be_stale() {
     mirrored.publish(&registry);
     let own = format!("/mirror/registry.test/{}/widget", provider.namespace);
     for (path, seconds) in [
-        (format!("{}/versions", provider.path()), 30),
-        (format!("{}/versions", module.path()), 30),
+        (provider.versions(), 30),
+        (module.versions(), 30),
         (format!("{own}/index.json"), 30),
         (mirrored.index(), 30),
         (mirrored.packages(), 30),
         (format!("{own}/1.0.0.json"), 300),
-        (
-            format!("{}/1.0.0/download/linux/amd64", provider.path()),
-            300,
-        ),
-        (format!("{}/1.0.0/download", module.path()), 300),
+        (provider.download(), 300),
+        (module.download(), 300),
     ] {
         registry.get(&path);
         assert_eq!(memory.cache_seconds(), seconds, "{path}");
@@ -208,57 +205,11 @@ fn the_5000th_publish_lists_at_most_nine_pages_and_reads_no_other_release() {
     );
     // Three more for people, and the catalogue of all owners.
     assert_eq!(count("KV put "), 6 + 3 + 1, "{operations:?}");
-    let versions = registry.get(&format!("{}/versions", fixture.path())).json();
+    let versions = registry.get(&fixture.versions()).json();
     assert_eq!(
         versions["modules"][0]["versions"].as_array().unwrap().len(),
         5_000
     );
-}
-
-/// A version of a provider that has symbols.
-#[test]
-fn a_publish_of_a_documented_provider_writes_four_indices_more() {
-    let (memory, registry, ..) = published();
-    let count = |documented: bool, version: &str| {
-        let provider = ProviderFixture::of("acme", "widget", version);
-        provider.add_key(&registry);
-        provider.upload(&registry);
-        if documented {
-            document_provider(&memory, "acme/widget", version);
-        }
-        memory.forget_operations();
-        provider.put(&registry).expect(201);
-        let operations = memory.operations();
-        let is_more = |it: &&String| {
-            let key = it.strip_prefix("KV put ").unwrap_or_default();
-            key.ends_with("/overview")
-                || key.contains("/about/")
-                || key.starts_with("catalog/")
-                || key.starts_with("symbols/")
-        };
-        let puts = operations.iter().filter(|it| it.starts_with("KV put "));
-        (puts.clone().filter(is_more).count(), puts.count())
-    };
-    let (more, plain) = count(false, "1.0.0");
-    assert_eq!(more, 3);
-    let (more, documented) = count(true, "1.1.0");
-    assert_eq!((more, documented), (4, plain + 1));
-}
-
-#[test]
-fn the_commit_of_a_release_reads_each_archive_once() {
-    let (memory, registry) = Registry::with_memory(&[]);
-    let fixture = ProviderFixture::new("1.0.0");
-    fixture.add_key(&registry);
-    fixture.upload(&registry);
-    memory.forget_operations();
-    fixture.put(&registry).expect(201);
-    let operations = memory.operations();
-    let looks = operations.iter().filter(|it| it.ends_with(".zip"));
-    let looks: Vec<&str> = looks
-        .filter_map(|it| it.split(" archives/").next())
-        .collect();
-    assert_eq!(looks, ["R2 read"; 2], "{operations:?}");
 }
 
 /// Counts both requests of a publish, by an isolate that has already written, for an owner with another package. Returns the
@@ -370,20 +321,10 @@ fn operations_with_versions(full: bool, versions: u32) -> usize {
 }
 
 #[test]
-fn a_version_adds_no_operation_to_a_repair() {
-    assert_eq!(
-        operations_with_versions(false, 22),
-        operations_with_versions(false, 2)
-    );
-}
-
-#[test]
-fn a_version_adds_two_operations_to_a_full_repair() {
-    let (few, more) = (
-        operations_with_versions(true, 2),
-        operations_with_versions(true, 22),
-    );
-    assert_eq!(more - few, 20 * 2, "a release, and its indices");
+fn a_version_adds_two_operations_to_a_full_repair_and_none_to_another() {
+    let added = |full| operations_with_versions(full, 22) - operations_with_versions(full, 2);
+    assert_eq!(added(false), 0);
+    assert_eq!(added(true), 20 * 2, "a release, and its indices");
 }
 
 /// Each package adds the read of its statuses and the listing of its documentation to the walk over the facts; the
@@ -419,66 +360,4 @@ fn a_package_and_its_owner_add_nine_operations_to_a_repair() {
         let added = count(&more, start) - count(&few, start);
         assert_eq!(added, 40 * each + shared, "{start}: {more:?}");
     }
-}
-
-#[test]
-fn a_list_of_5000_versions_costs_the_same_operations_as_one_of_1() {
-    let (memory, registry, _, module) = published();
-    registry
-        .get(&format!("{}/versions", module.path()))
-        .expect(200);
-    let one = memory.operations().len();
-    with_releases(&memory, &module, 4_999);
-    memory.lose_indices();
-    registry
-        .get(&format!("{}/versions", module.path()))
-        .expect(200);
-    memory.forget_operations();
-    registry
-        .get(&format!("{}/versions", module.path()))
-        .expect(200);
-    assert_eq!(memory.operations().len(), one);
-}
-
-#[test]
-fn a_publish_stores_exactly_these_keys() {
-    let (memory, registry) = Registry::with_memory(&[]);
-    let provider = ProviderFixture::of("acme", "widget", "1.0.0");
-    provider.publish(&registry);
-    ModuleFixture::of("acme", "1.0.0").publish(&registry);
-    let mut keys: Vec<String> = memory
-        .keys()
-        .iter()
-        .map(|key| match key.strip_prefix("archives/") {
-            Some(name) => format!("archives/*.{}", name.split_once('.').unwrap().1),
-            None => key.clone(),
-        })
-        .collect();
-    keys.sort();
-    assert_eq!(
-        keys,
-        [
-            "archives/*.SHA256SUMS",
-            "archives/*.sig",
-            "archives/*.zip",
-            "archives/*.zip",
-            "archives/*.zip",
-            "audit-head",
-            "audit/000000000001",
-            "audit/000000000002",
-            "audit/000000000003",
-            "cards/acme/modules/acme/vpc/aws",
-            "cards/acme/providers/hosted/acme/widget",
-            "changes/catalog/acme",
-            "changes/merged-catalog",
-            "changes/modules/acme/vpc/aws",
-            "changes/providers/hosted/acme/widget",
-            "format",
-            "keys/acme",
-            "leases/catalog",
-            "releases/modules/acme/vpc/aws/1.0.0",
-            "releases/providers/hosted/acme/widget/1.0.0",
-            "written/merged-catalog/1",
-        ]
-    );
 }

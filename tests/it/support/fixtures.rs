@@ -198,6 +198,14 @@ impl ProviderFixture {
         format!("/v1/providers/{}/{}", self.namespace, self.provider_type)
     }
 
+    pub fn versions(&self) -> String {
+        format!("{}/versions", self.path())
+    }
+
+    pub fn download(&self) -> String {
+        format!("{}/{}/download/linux/amd64", self.path(), self.version)
+    }
+
     pub fn admin_path(&self) -> String {
         let Self {
             namespace,
@@ -346,11 +354,10 @@ impl ModuleFixture {
     }
 
     /// Returns the path of its list of versions.
-    pub fn list(&self) -> String {
+    pub fn versions(&self) -> String {
         format!("{}/versions", self.path())
     }
 
-    /// Returns the path of its download.
     pub fn download(&self) -> String {
         format!("{}/{}/download", self.path(), self.version)
     }

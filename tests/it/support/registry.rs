@@ -59,6 +59,12 @@ impl Response {
         found.map(|(_, value)| value.as_str())
     }
 
+    /// Returns the entity tag of a success.
+    #[track_caller]
+    pub fn etag(self) -> String {
+        self.expect(200).header("etag").unwrap().to_owned()
+    }
+
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.body).into_owned()
     }
@@ -93,6 +99,14 @@ impl Response {
         let errors = self.expect(status).errors();
         assert!(errors.contains(text), "{text:?} is not in {errors}");
         errors
+    }
+
+    /// Asserts a response whose body contains this text. Returns the body.
+    #[track_caller]
+    pub fn shows(self, status: u16, text: &str) -> String {
+        let body = self.expect(status).text();
+        assert!(body.contains(text), "{text:?} is not in {body}");
+        body
     }
 
     /// Returns the JSON of a success.

@@ -43,7 +43,9 @@ pub(super) async fn feed<P: Host, R: Request<Stream = P::Stream>>(
         FeedScope::Namespace(owner) => {
             let catalog = listings::of_owner(ctx, &call.caller, owner).await?;
             let texts = catalog.texts();
-            let packages = listed(packages(&texts, None, &|_| true));
+            let lines = packages(&texts, None, &|_| true);
+            let lines = lines.filter_map(|(_, line)| CatalogLine::parse(line));
+            let packages: Vec<_> = lines.map(|line| ListedPackage::from(&line)).collect();
             if packages.is_empty() {
                 return Err(namespaces::missing(owner).into());
             }
@@ -65,11 +67,6 @@ pub(super) async fn feed<P: Host, R: Request<Stream = P::Stream>>(
     document(&call, &request, is_private, ATOM, text)
 }
 
-fn listed<'t>(lines: impl Iterator<Item = (&'t str, &'t str)>) -> Vec<ListedPackage> {
-    let lines = lines.filter_map(|(_, line)| CatalogLine::parse(line));
-    lines.map(|line| ListedPackage::from(&line)).collect()
-}
-
 /// Sends the badge of a package. The error for one that does not exist is a badge too, because an image shows no text.
 pub(super) async fn badge<P: Host, R: Request<Stream = P::Stream>>(
     ctx: &Context<'_, P>,
@@ -83,7 +80,11 @@ pub(super) async fn badge<P: Host, R: Request<Stream = P::Stream>>(
         Ok(found) => found,
         Err(Failure::Problem(problem @ Problem::NotFound(_))) => {
             let svg = BadgeText::unknown(&label).to_svg();
-            return Ok(picture(problem.status(), CachePolicy::NoStore, svg).into());
+            return Ok(Reply::new(problem.status(), CachePolicy::NoStore)
+                .with("content-type", SVG)
+                .with_security_headers()
+                .with_body(Body::Text(svg))
+                .into());
         }
         Err(failure) => return Err(failure),
     };
@@ -106,13 +107,6 @@ fn state(details: &PackageDetails) -> Option<ReleaseState> {
     let of_newest = newest.and_then(|it| it.status.as_ref());
     let states = [details.status.as_ref(), of_newest];
     states.into_iter().flatten().map(|it| it.state).max()
-}
-
-fn picture<S>(status: u16, policy: CachePolicy, svg: String) -> Reply<S> {
-    Reply::new(status, policy)
-        .with("content-type", SVG)
-        .with_security_headers()
-        .with_body(Body::Text(svg))
 }
 
 /// Sends the sitemap: the packages that anyone may see.

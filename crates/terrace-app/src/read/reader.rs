@@ -99,10 +99,10 @@ pub(crate) async fn text<P: Host>(
 ) -> Result<Option<IndexText>, Failure> {
     match stored(ctx, key).await {
         Ok(Some(found)) => Ok(Some(found)),
-        Ok(None) => rebuilt(ctx, key).await,
+        Ok(None) => replaced(ctx, key, "").await,
         Err(error) => {
             log_failure(ctx, &error);
-            rebuilt(ctx, key).await
+            replaced(ctx, key, "").await
         }
     }
 }
@@ -122,7 +122,7 @@ pub(crate) async fn texts<P: Host>(
     };
     texts.resize(keys.len(), None);
     if let (Some(first @ None), Some(key)) = (texts.first_mut(), keys.first()) {
-        *first = rebuilt(ctx, key).await?;
+        *first = replaced(ctx, key, "").await?;
     }
     Ok(texts)
 }
@@ -146,14 +146,6 @@ pub(crate) async fn all_stored<P: Host>(
     let found = ctx.host.indices().get_all(keys, seconds).await?;
     let texts = found.into_iter().map(|it| it.and_then(IndexText::of));
     Ok(texts.collect())
-}
-
-/// Returns the text of an index as it follows from the facts, and writes it after the response.
-async fn rebuilt<P: Host>(
-    ctx: &Context<'_, P>,
-    key: &IndexKey,
-) -> Result<Option<IndexText>, Failure> {
-    replaced(ctx, key, "").await
 }
 
 /// Returns the text of an index as it follows from the facts, and writes it after the response; `None` if it is `stale`, the

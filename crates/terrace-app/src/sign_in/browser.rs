@@ -1,9 +1,9 @@
 //! `/sign-in` and `/sign-out`: the session of a browser, for the pages of a registry in which reads are guarded.
 
 use terrace_base::url::authority;
-use terrace_core::api::route::{HandledRoute, PageRoute, Route};
+use terrace_core::api::route::{PageRoute, Route};
 use terrace_core::auth::access::Session;
-use terrace_core::auth::login::{ReturnPath, SignInPurpose, sign_in_url, signed_out_page};
+use terrace_core::auth::login::{ReturnPath, SignInPurpose, signed_out_page};
 use terrace_core::http::form::Form;
 use terrace_core::http::problem::Problem;
 use terrace_core::http::reply::Reply;
@@ -82,43 +82,22 @@ pub(crate) fn destination(form: &str) -> ReturnPath {
     to.filter(is_for_people).unwrap_or_default()
 }
 
-/// The request for a page, so far as its refusal depends on it.
-#[derive(Debug)]
-pub(crate) struct PageVisit {
-    /// The path and query, if the browser may sign in and return to it.
-    to: Option<ReturnPath>,
-}
-
-impl PageVisit {
-    /// Returns `None` if the request is not for a page.
-    pub(crate) fn of<P: Host, R: Request>(
-        ctx: &Context<'_, P>,
-        route: &HandledRoute,
-        request: &R,
-    ) -> Option<Self> {
-        let HandledRoute::Page(page) = route else {
-            return None;
-        };
-        let may_sign_in = ctx.config.reads_sessions()
-            && page.is_for_people()
-            && request.header("authorization").is_none();
-        let target = match request.query() {
-            "" => request.path().to_owned(),
-            query => format!("{}?{query}", request.path()),
-        };
-        let to = may_sign_in.then(|| target.parse().unwrap_or_default());
-        Some(Self { to })
-    }
-
-    /// Returns whether the browser may sign in and return to the page.
-    pub(crate) fn may_sign_in(&self) -> bool {
-        self.to.is_some()
-    }
-
-    /// Returns the answer to a browser without access that may sign in. After a request with a token that is not valid it
-    /// may not, because the token would be sent again after the sign-in, and count before the session.
-    pub(crate) fn sign_in<P: Host>(self, ctx: &Context<'_, P>) -> Option<Reply<P::Stream>> {
-        let to = self.to.filter(|_| ctx.config.login.is_some())?;
-        Some(Reply::redirect(sign_in_url(&to)))
-    }
+/// Returns the path and query of a page, if the browser may sign in and return to it. After a request with a token that is
+/// not valid it may not, because the token would be sent again after the sign-in, and count before the session.
+pub(crate) fn return_path<P: Host, R: Request>(
+    ctx: &Context<'_, P>,
+    route: &Route,
+    request: &R,
+) -> Option<ReturnPath> {
+    let Route::Page(page) = route else {
+        return None;
+    };
+    let may_sign_in = ctx.config.reads_sessions()
+        && page.is_for_people()
+        && request.header("authorization").is_none();
+    let target = match request.query() {
+        "" => request.path().to_owned(),
+        query => format!("{}?{query}", request.path()),
+    };
+    may_sign_in.then(|| target.parse().unwrap_or_default())
 }

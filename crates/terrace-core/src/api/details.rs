@@ -118,7 +118,7 @@ pub struct VersionDetails {
     pub platforms: Vec<PlatformView>,
     /// The key that signed a provider published here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub signing_key: Option<SigningKeyView>,
+    pub signing_key: Option<SigningKeyDocument>,
     /// The details of a documented module.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub module: Option<ModuleView>,
@@ -141,17 +141,6 @@ pub struct PlatformView {
     /// The `h1:` hash of the contents, if it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub h1: Option<PackageHash>,
-}
-
-/// A signing key.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SigningKeyView {
-    /// The OpenPGP key ID: 16 hexadecimal digits in upper case.
-    pub key_id: String,
-    /// The OpenPGP fingerprint, in hexadecimal digits.
-    pub fingerprint: String,
-    /// The public key in ASCII armour.
-    pub ascii_armor: String,
 }
 
 /// The details of a module.
@@ -339,14 +328,11 @@ impl From<&ReleaseStatus> for StatusView {
 
 /// The fields of a provider's version index that its details show.
 #[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 pub struct BuiltVersion {
-    #[serde(default)]
     protocols: Vec<ProtocolVersion>,
-    #[serde(default)]
     signing_key: Option<SigningKeyDocument>,
-    #[serde(default)]
     packages: Vec<PackageDocument>,
-    #[serde(default)]
     offered: Vec<OfferedPackage>,
 }
 
@@ -389,11 +375,7 @@ impl VersionDetails {
             documentation: documentation.map(|it| DocumentationSummary::of(package, version, it)),
             platforms: platforms(&built),
             protocols: built.protocols,
-            signing_key: built.signing_key.map(|key| SigningKeyView {
-                key_id: key.key_id.to_string(),
-                fingerprint: key.fingerprint,
-                ascii_armor: key.ascii_armor,
-            }),
+            signing_key: built.signing_key,
             module: match about.documentation.map(|it| it.head.contents) {
                 Some(Contents::Module(details)) => Some(ModuleView::new(details, package, version)),
                 _ => None,

@@ -8,8 +8,8 @@
 //! Enforcing these properties, which is up to the read machine and the application's pipeline.
 
 use crate::api::route::{
-    AdminRoute, ApiRoute, BytesRoute, HandledRoute, ListRoute, McpRoute, McpScope, MirrorRoute,
-    OAuthRoute, OciRoute, PageRoute, Route, TerraformRoute,
+    AdminRoute, ApiRoute, BytesRoute, ListRoute, McpRoute, McpScope, MirrorRoute, OAuthRoute,
+    OciRoute, PageRoute, Route, TerraformRoute,
 };
 use crate::http::method::Method;
 use crate::http::problem::Problem;
@@ -410,25 +410,6 @@ impl Route {
             },
             Self::Bytes(route) => bytes(route),
             Self::OAuth(route) => oauth(*route),
-            Self::Api(route) => api(route),
-            Self::Mcp(route) => mcp(*route),
-            Self::Admin(route) => admin(route),
-            Self::Page(route) => page(route),
-        }
-    }
-}
-
-impl HandledRoute {
-    /// Returns the properties of this route.
-    pub fn endpoint(&self) -> &'static Endpoint {
-        match self {
-            Self::Health => &HEALTH,
-            Self::OciBase => &OCI_BASE,
-            Self::OciToken => &OCI_TOKEN,
-            Self::Pushed(request) => pushed(&request.path),
-            Self::Bytes(route) => bytes(route),
-            Self::OAuth(route) => oauth(*route),
-            Self::List(route) => list(route),
             Self::Api(route) => api(route),
             Self::Mcp(route) => mcp(*route),
             Self::Admin(route) => admin(route),

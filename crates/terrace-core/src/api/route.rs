@@ -24,7 +24,6 @@ use crate::limits;
 use crate::model::address::{MirroredAddress, ModuleAddress, ProviderAddress};
 use crate::model::name::NameError;
 use crate::model::package::Package;
-use crate::oci::pushed::PushedRequest;
 use terrace_base::untrusted::{QUOTED_CHARS, line};
 
 pub use admin::AdminRoute;
@@ -89,33 +88,6 @@ pub enum Route {
     Admin(AdminRoute),
 }
 
-/// A route that the read machine passes to a handler.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum HandledRoute {
-    /// `/healthz`
-    Health,
-    /// `/v2/`
-    OciBase,
-    /// `/v2/token`
-    OciToken,
-    /// All requests for pushed repositories, except reads of their indices.
-    Pushed(PushedRequest),
-    /// Stored bytes, served by signed URLs.
-    Bytes(BytesRoute),
-    /// Sign-in, and token exchange for CI jobs.
-    OAuth(OAuthRoute),
-    /// Lists of packages in the shape of the public registry.
-    List(ListRoute),
-    /// The registry's own API, except reads of indices that the path alone names.
-    Api(ApiRoute),
-    /// The Model Context Protocol.
-    Mcp(McpRoute),
-    /// The admin API.
-    Admin(AdminRoute),
-    /// The web pages.
-    Page(PageRoute),
-}
-
 impl Route {
     /// Parses a path as it was sent, without its query.
     ///
@@ -130,7 +102,11 @@ impl Route {
                 limits::PATH_BYTES
             )));
         }
-        let (first, rest) = split_first(path.strip_prefix('/').unwrap_or(path));
+        let relative = path.strip_prefix('/').unwrap_or(path);
+        let (first, rest) = match relative.split_once('/') {
+            Some((first, rest)) => (first, Some(rest)),
+            None => (relative, None),
+        };
         let route = match first {
             "v1" => TerraformRoute::parse(&split(rest))?.map(Self::Terraform),
             "v2" => Some(Self::Oci(OciRoute::parse(path)?)),
@@ -160,14 +136,6 @@ impl Route {
             }
         };
         route.ok_or_else(|| no_such_route(path))
-    }
-}
-
-/// Returns the first segment, and everything after its slash.
-fn split_first(path: &str) -> (&str, Option<&str>) {
-    match path.split_once('/') {
-        Some((first, rest)) => (first, Some(rest)),
-        None => (path, None),
     }
 }
 
@@ -289,6 +257,11 @@ mod tests {
             "/api/v1/providers/acme/widget/newest",
             "/v1/modules/",
             "/v1/providers/",
+            "/mcp/",
+            "/mcp/public",
+            "/MCP",
+            "/.well-known/oauth-authorization-server/mcp",
+            "/.well-known/oauth-protected-resource/",
         ] {
             match Route::parse(path) {
                 Ok(Route::Page(

@@ -217,20 +217,6 @@ mod tests {
     }
 
     #[test]
-    fn every_setting_is_accepted_and_occurs_once() {
-        for (place, setting) in SETTINGS.iter().enumerate() {
-            assert_eq!(refusal(setting.name), None);
-            assert!(
-                setting.name.starts_with(VARIABLE_PREFIX),
-                "{}",
-                setting.name
-            );
-            let others = SETTINGS.iter().skip(place + 1);
-            assert!(others.into_iter().all(|other| other.name != setting.name));
-        }
-    }
-
-    #[test]
     fn a_misspelt_name_is_rejected_with_a_suggestion() {
         for (misspelt, meant) in [
             ("TERRACE_ACESS", ACCESS),

@@ -288,41 +288,34 @@ mod tests {
         }
     }
 
-    fn symbols(count: usize, name: &str) -> String {
-        let symbol = Symbol {
-            kind: DocumentationKind::Resource,
-            name: name.to_owned(),
-            page: None,
-            arguments: None,
-        };
-        let details = ProviderDetails {
-            symbols: vec![symbol; count],
-            ..ProviderDetails::default()
-        };
-        serde_json::to_string(&Head::new(Contents::Provider(details), Vec::new())).unwrap()
-    }
-
     #[test]
-    fn too_many_symbols_are_rejected() {
-        let parse = |count| Head::parse(symbols(count, "acme_widget").as_bytes(), &provider(), 0);
-        assert!(parse(limits::DOCUMENTATION_SYMBOLS).is_ok());
-        let error = parse(limits::DOCUMENTATION_SYMBOLS + 1).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "the documentation has 5001 symbols, at most 5000 are allowed"
-        );
-    }
-
-    #[test]
-    fn a_symbol_with_a_long_name_is_rejected() {
-        let parse = |bytes| Head::parse(symbols(1, &"x".repeat(bytes)).as_bytes(), &provider(), 0);
-        assert!(parse(limits::SYMBOL_NAME_BYTES).is_ok());
-        let error = parse(100_000).unwrap_err().to_string();
+    fn too_many_symbols_and_a_symbol_with_a_long_name_are_rejected() {
+        let parse = |count: usize, name_bytes: usize| {
+            let symbol = Symbol {
+                kind: DocumentationKind::Resource,
+                name: "x".repeat(name_bytes),
+                page: None,
+                arguments: None,
+            };
+            let details = ProviderDetails {
+                symbols: vec![symbol; count],
+                ..ProviderDetails::default()
+            };
+            let head = Head::new(Contents::Provider(details), Vec::new());
+            let text = serde_json::to_string(&head).unwrap();
+            let parsed = Head::parse(text.as_bytes(), &provider(), 0);
+            parsed.map_err(|error| error.to_string())
+        };
+        let (most, longest) = (limits::DOCUMENTATION_SYMBOLS, limits::SYMBOL_NAME_BYTES);
+        assert!(parse(most, longest).is_ok());
+        let many = parse(most + 1, 5).unwrap_err();
+        assert!(many.contains("5001 symbols, at most 5000"), "{many}");
+        let long = parse(1, 100_000).unwrap_err();
         assert!(
-            error.ends_with("has 100000 bytes, at most 192 are allowed"),
-            "{error}"
+            long.ends_with("has 100000 bytes, at most 192 are allowed"),
+            "{long}"
         );
-        assert!(error.len() < 300, "{error}");
+        assert!(long.len() < 300, "{long}");
     }
 
     #[test]

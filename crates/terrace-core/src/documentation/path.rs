@@ -244,26 +244,6 @@ mod tests {
     }
 
     #[test]
-    fn a_path_is_written_as_it_was_parsed() {
-        for (package, path) in [
-            ("acme/widget", "overview"),
-            ("acme/widget", "resources/widget"),
-            ("acme/widget", "ephemeral-resources/secret"),
-            ("registry.example.com/acme/widget", "guides/upgrade-v2"),
-            ("acme/vpc/aws", "readme"),
-            ("acme/vpc/aws", "submodules/endpoints"),
-            ("acme/vpc/aws", "examples/simple"),
-            ("acme/vpc/aws", "examples/simple/main.tf"),
-            ("acme/vpc/aws", "submodules/permissions/A"),
-            ("acme/vpc/aws", "examples/github+tf_oss/my%20file.tf"),
-            ("acme/vpc/aws", "examples/cloud/github/main.tf"),
-        ] {
-            let parsed = parse(package, path).expect(path);
-            assert_eq!(parsed.to_string(), path);
-        }
-    }
-
-    #[test]
     fn a_path_of_another_kind_of_package_is_rejected() {
         for (package, path) in [
             ("acme/widget", "readme"),

@@ -4,76 +4,36 @@
 #[derive(Debug, Clone, Copy)]
 pub struct Accept<'h>(pub &'h str);
 
-/// How much a client likes a media type. Of two, the greater one is preferred.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Preference {
-    /// The weight of the range, in thousandths.
-    weight: u16,
-    /// How exactly the range names the type.
-    precision: Precision,
-}
-
-/// How exactly a media range names a type.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Precision {
-    /// `*/*`
-    Any,
-    /// `text/*`
-    Kind,
-    /// The type itself.
-    Exact,
-}
-
 /// The weight of a range that states none, in thousandths.
 const FULL_WEIGHT: u16 = 1000;
 
 impl Accept<'_> {
-    /// Returns whether a client names a media type, and does not exclude it.
+    /// Returns whether a client names a media type, and does not exclude it. A wildcard names none.
     pub fn names(&self, media_type: &str) -> bool {
-        let preference = self.preference(media_type);
-        preference.is_some_and(|(it, _)| it.precision == Precision::Exact && it.weight > 0)
+        self.weight_and_place(media_type)
+            .is_some_and(|(weight, _)| weight > 0)
     }
 
-    /// Returns whether a client names one media type, and prefers it to another: by its weight, then because the other is
-    /// accepted by a wildcard only, then because it comes first.
+    /// Returns whether a client names one media type, and prefers it to another: because it does not name the other, by its
+    /// weight, or because it comes first.
     pub fn prefers(&self, media_type: &str, other: &str) -> bool {
-        let Some((preference, place)) = self.preference(media_type) else {
+        let Some((weight, place)) = self.weight_and_place(media_type) else {
             return false;
         };
-        let is_better = match self.preference(other) {
-            Some((than, after)) => (preference, after) > (than, place),
-            None => true,
-        };
-        is_better && self.names(media_type)
+        let is_better = self
+            .weight_and_place(other)
+            .is_none_or(|(than, after)| (weight, after) > (than, place));
+        is_better && weight > 0
     }
 
-    /// Returns how much a client likes a media type, and the place of the range that says so: the most exact one, and the
-    /// first of those.
-    fn preference(&self, media_type: &str) -> Option<(Preference, usize)> {
-        let ranges = self.0.split(',').enumerate();
-        let matching = ranges.filter_map(|(place, text)| {
+    /// Returns the weight of a media type in thousandths, and its place, where it is named first.
+    fn weight_and_place(&self, media_type: &str) -> Option<(u16, usize)> {
+        let mut ranges = self.0.split(',').enumerate();
+        ranges.find_map(|(place, text)| {
             let mut parts = text.split(';').map(str::trim);
-            let precision = precision(parts.next()?, media_type)?;
-            let weight = parts.find_map(weight).unwrap_or(FULL_WEIGHT);
-            Some((Preference { weight, precision }, place))
-        });
-        matching.reduce(|one, other| match other.0.precision > one.0.precision {
-            true => other,
-            false => one,
+            let is_named = parts.next()?.eq_ignore_ascii_case(media_type);
+            is_named.then(|| (parts.find_map(weight).unwrap_or(FULL_WEIGHT), place))
         })
-    }
-}
-
-/// Returns how exactly a range names a media type; `None` if it does not.
-fn precision(range: &str, media_type: &str) -> Option<Precision> {
-    if range.eq_ignore_ascii_case(media_type) {
-        return Some(Precision::Exact);
-    }
-    let (kind, _) = media_type.split_once('/')?;
-    match range.split_once('/')? {
-        ("*", "*") => Some(Precision::Any),
-        (of, "*") if of.eq_ignore_ascii_case(kind) => Some(Precision::Kind),
-        _ => None,
     }
 }
 
@@ -105,7 +65,7 @@ mod tests {
     const HTML: &str = "text/html";
 
     #[test]
-    fn a_type_is_preferred_by_weight_then_precision_then_place() {
+    fn a_type_is_preferred_by_weight_then_place() {
         for header in [
             "text/markdown",
             "TEXT/Markdown",
@@ -127,7 +87,6 @@ mod tests {
             "text/html",
             "text/html, text/markdown",
             "text/markdown;q=0.1, text/html",
-            "text/markdown;q=0.1, */*",
             "text/markdown;q=0",
             "text/markdown;q=0.000, text/html;q=0",
             "text/markdown;q=0, text/*",

@@ -98,7 +98,7 @@ pub struct RequestLine<'r> {
     pub index: Option<IndexState>,
     /// The client that sent the request.
     pub client: &'r ClientProduct,
-    /// The members of optional fields; see [`LogFields::members`](super::log_fields::LogFields::members).
+    /// The members of optional fields; see [`members`](super::log_fields::members).
     pub members: Cow<'r, str>,
 }
 
@@ -259,7 +259,6 @@ impl RequestLine<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proptest::prelude::*;
 
     fn line(client: &ClientProduct) -> RequestLine<'_> {
         RequestLine {
@@ -324,42 +323,5 @@ mod tests {
             assert_eq!(named(Some(odd)), known("", ""), "{odd}");
         }
         assert_eq!(named(None), known("", ""));
-    }
-
-    #[test]
-    fn usage_since_a_point_excludes_earlier_usage() {
-        let stats = |operations, millis| OperationStats { operations, millis };
-        let usage = |kv, r2, origin| Usage {
-            kv,
-            r2,
-            origin,
-            cache: None,
-        };
-        let before = usage(stats(1, 2), stats(3, 4), stats(5, 6));
-        let now = usage(stats(2, 4), stats(6, 8), stats(10, 12));
-        assert_eq!(now.since(before), before);
-    }
-
-    #[test]
-    fn the_setting_for_logged_requests_has_three_values() {
-        for (text, of_success, of_failure) in [
-            ("all", true, true),
-            ("failures", false, true),
-            ("none", false, false),
-        ] {
-            let logged = LoggedRequests::parse(text).unwrap();
-            assert_eq!(logged.include(399), of_success);
-            assert_eq!(logged.include(400), of_failure);
-        }
-        assert_eq!(LoggedRequests::parse("All"), None);
-    }
-
-    proptest! {
-        #[test]
-        fn a_client_name_never_breaks_the_line(header in "\\PC{0,80}|[ -~]{0,20}/[ -~]{0,20}") {
-            let client = ClientProduct::of_user_agent(Some(&header));
-            let json: serde_json::Value = serde_json::from_str(&line(&client).to_json()).unwrap();
-            prop_assert_eq!(json["client"].as_str(), Some(client.product()));
-        }
     }
 }

@@ -193,18 +193,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_parse_back_from_their_text() {
-        for text in ["acme/widget", "a1/b-2"] {
-            assert_eq!(text.parse::<ProviderAddress>().unwrap().to_string(), text);
-        }
-        let text = "registry.opentofu.org/hashicorp/random";
-        assert_eq!(text.parse::<MirroredAddress>().unwrap().to_string(), text);
-        for text in ["Acme/My_Vpc/aws", "registry.example.com/Acme/My_Vpc/aws"] {
-            assert_eq!(text.parse::<ModuleAddress>().unwrap().to_string(), text);
-        }
-    }
-
-    #[test]
     fn an_address_with_the_wrong_number_of_parts_is_rejected_with_the_expected_form() {
         let error = "acme".parse::<ProviderAddress>().unwrap_err().to_string();
         assert!(error.contains("namespace/type"), "{error}");

@@ -124,20 +124,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_published_package_belongs_to_its_namespace_in_any_case() {
-        let provider = Package::Provider("acme/widget".parse().unwrap());
-        let module = Package::Module("Acme/vpc/aws".parse().unwrap());
-        assert_eq!(Owner::of(&provider).to_string(), "acme");
-        assert_eq!(Owner::of(&module).to_string(), "acme");
-    }
-
-    #[test]
-    fn a_mirrored_package_belongs_to_a_namespace_of_another_host() {
-        for package in [
-            Package::Mirrored("registry.example.com/acme/widget".parse().unwrap()),
-            Package::Module("registry.example.com/Acme/vpc/aws".parse().unwrap()),
+    fn a_package_belongs_to_its_namespace_in_any_case_and_a_mirrored_one_to_that_of_its_host() {
+        for (address, owner) in [
+            ("acme/widget", "acme"),
+            ("Acme/vpc/aws", "acme"),
+            ("a.example/acme/widget", "a.example/acme"),
+            ("a.example/Acme/vpc/aws", "a.example/acme"),
         ] {
-            assert_eq!(Owner::of(&package).to_string(), "registry.example.com/acme");
+            let package = Package::parse_address(address).unwrap();
+            assert_eq!(Owner::of(&package).to_string(), owner, "{address}");
         }
     }
 

@@ -212,36 +212,6 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_job_is_named_by_the_claims_that_it_has() {
-        let job = provenance();
-        assert_eq!(
-            job.to_string(),
-            format!(
-                "workflow acme/widget/.github/workflows/release.yml@refs/tags/v1.2.3 of repository \
-                 https://github.com/acme/widget at commit {COMMIT}"
-            )
-        );
-        let job = Provenance {
-            url: None,
-            workflow: None,
-            ..job
-        };
-        assert_eq!(
-            job.to_string(),
-            format!(
-                "a job of repository acme/widget of {} at commit {COMMIT}",
-                job.issuer
-            )
-        );
-        let job = Provenance {
-            repository: None,
-            commit: None,
-            ..job
-        };
-        assert_eq!(job.to_string(), format!("a job of {}", job.issuer));
-    }
-
-    #[test]
     fn a_claim_is_one_printable_line() {
         for text in [
             "",

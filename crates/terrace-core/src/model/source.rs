@@ -88,14 +88,14 @@ mod tests {
     use super::*;
     use crate::model::provenance::tests::{COMMIT, provenance};
 
+    fn claim(url: &str, commit: Option<&str>) -> SourceDocument {
+        let commit = commit.map(|text| text.parse().unwrap());
+        SourceDocument::claimed(url.parse().unwrap(), commit)
+    }
+
     #[test]
     fn a_claim_that_agrees_with_the_job_becomes_verified() {
         let job = provenance();
-        let of_job = |url: &str, commit: Option<&str>| {
-            let commit = commit.map(|text| text.parse().unwrap());
-            let claim = SourceDocument::claimed(url.parse().unwrap(), commit);
-            claim.verified_by(&job)
-        };
         for url in [
             "https://github.com/acme/widget",
             "https://github.com/Acme/Widget",
@@ -103,7 +103,7 @@ mod tests {
             "https://github.com/acme/widget/tree/main/modules/vpc",
         ] {
             for commit in [None, Some(COMMIT)] {
-                let source = of_job(url, commit);
+                let source = claim(url, commit).verified_by(&job);
                 assert!(!source.claimed, "{url}");
                 assert_eq!(source.url.as_str(), url);
                 assert_eq!(source.commit, job.commit);
@@ -122,13 +122,15 @@ mod tests {
             ("https://github.com/acme/widget/../other", None),
             ("https://github.com/acme/widget/%2e%2e/other", None),
             ("http://github.com/acme/widget", None),
-            ("https://github.com/acme/widget", Some("f".repeat(40))),
+            (
+                "https://github.com/acme/widget",
+                Some("ffffffffffffffffffffffffffffffffffffffff"),
+            ),
         ] {
-            let commit = commit.map(|text| text.parse().unwrap());
-            let claim = SourceDocument::claimed(url.parse().unwrap(), commit);
+            let claim = claim(url, commit);
             assert_eq!(claim.clone().verified_by(&job), claim, "{url}");
         }
-        let claim = SourceDocument::claimed(job.url.clone().unwrap(), None);
+        let claim = claim("https://github.com/acme/widget", None);
         let unknown = Provenance { url: None, ..job };
         assert_eq!(claim.clone().verified_by(&unknown), claim);
     }

@@ -198,18 +198,4 @@ mod tests {
             assert!(error.contains(&format!("{asked:?}")), "{error}");
         }
     }
-
-    #[test]
-    fn versions_sort_as_semver_sorts_and_build_metadata_breaks_ties() {
-        let mut versions: Vec<Version> = ["1.10.0", "1.2.0", "1.2.0+b", "1.2.0-rc.1", "1.2.0+a"]
-            .iter()
-            .map(|text| text.parse().unwrap())
-            .collect();
-        versions.sort();
-        let texts: Vec<String> = versions.iter().map(ToString::to_string).collect();
-        assert_eq!(
-            texts,
-            ["1.2.0-rc.1", "1.2.0", "1.2.0+a", "1.2.0+b", "1.10.0"]
-        );
-    }
 }

@@ -78,7 +78,7 @@ impl DocumentationPublication {
                     origin,
                 },
             }),
-            _ => Err(reasons.into()),
+            _ => Err(reasons.0),
         }
     }
 }

@@ -82,7 +82,7 @@ impl MirrorPublication {
                     replace,
                 })
             }
-            _ => Err(reasons.into()),
+            _ => Err(reasons.0),
         }
     }
 
@@ -225,7 +225,7 @@ impl Signed {
         let keys = parse_signing_keys(&body.signing_key);
         let keys = reasons.take(keys.map_err(|error| format!("signing_key: {error}")));
         let (Some(shasums), Some(signature), Some(keys)) = (shasums, signature, keys) else {
-            return Err(reasons.into());
+            return Err(reasons.0);
         };
         let verified =
             openpgp::verify_detached(&keys, shasums.as_str().as_bytes(), &signature, now.0)

@@ -91,7 +91,7 @@ impl ModulePublication {
                     provenance: None,
                 })
             }
-            _ => Err(reasons.into()),
+            _ => Err(reasons.0),
         }
     }
 

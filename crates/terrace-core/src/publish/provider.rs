@@ -87,7 +87,7 @@ impl ProviderPublication {
                     manifest_missing: body.manifest_missing,
                 })
             }
-            _ => Err(reasons.into()),
+            _ => Err(reasons.0),
         }
     }
 
@@ -193,7 +193,7 @@ pub(super) fn parse_source(
             "the commit {commit} is given without its repository: add source, the URL of the repository"
         )]),
         (Some(None), Some(None)) => Ok(None),
-        _ => Err(reasons.into()),
+        _ => Err(reasons.0),
     }
 }
 
@@ -307,7 +307,7 @@ fn parse_package(body: &PackageBody) -> Result<PackageDocument, Vec<String>> {
             h1,
             shasums: None,
         }),
-        _ => Err(reasons.into()),
+        _ => Err(reasons.0),
     }
 }
 

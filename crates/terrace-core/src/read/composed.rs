@@ -41,9 +41,8 @@ pub(super) enum Composed {
 }
 
 /// The field of a provider's version index that names its repository.
-#[derive(Default, Deserialize)]
+#[derive(Deserialize)]
 struct BuiltFrom {
-    #[serde(default)]
     source: Option<String>,
 }
 

@@ -43,7 +43,9 @@ pub(super) fn decide<S>(
     };
     match (plan, visibility) {
         (ReadPlan::Handle(route), _) => Decision::Handle(route, action),
-        (_, Visibility::Unauthenticated) => Decision::Answer(token_required_reply(head)),
+        (_, Visibility::Unauthenticated) => {
+            Decision::Answer(unauthorized_reply(head, &Problem::no_token()))
+        }
         (ReadPlan::Answer(reply), _) => Decision::Answer(for_method(reply, method)),
         (ReadPlan::AnswerToReaders(_, reply), visibility) => {
             let reply = for_method(reply, method);
@@ -83,11 +85,6 @@ fn caller(
 /// The answer to a request with invalid credentials.
 pub fn invalid_credentials_reply<S>(head: &RequestHead<'_>, bad: CredentialsError) -> Reply<S> {
     unauthorized_reply(head, &Problem::from(bad))
-}
-
-/// The answer to a request without credentials.
-fn token_required_reply<S>(head: &RequestHead<'_>) -> Reply<S> {
-    unauthorized_reply(head, &Problem::no_token())
 }
 
 /// The answer to a rejected request, in the form that the client of the path shows.

@@ -47,9 +47,10 @@ pub struct Lookup {
     pub(super) projection: Projection,
     pub(super) method: Method,
     pub(super) if_none_match: Option<String>,
-    pub(super) range: Option<String>,
+    /// The header `Range` of a request for bytes.
+    pub range: Option<String>,
     /// The bucket that the URLs of the answer lead to.
-    pub(super) serving: ServingBucket,
+    pub serving: ServingBucket,
 }
 
 /// How a read needs the value of an index.
@@ -212,16 +213,6 @@ impl Lookup {
         }
     }
 
-    /// Sets the header `Range` of the request.
-    pub fn set_range(&mut self, range: Option<String>) {
-        self.range = range;
-    }
-
-    /// Sets the bucket that serves downloads.
-    pub fn set_serving(&mut self, serving: ServingBucket) {
-        self.serving = serving;
-    }
-
     /// Returns the answer from the indices that were found, if they may be served. `origin` is the registry's
     /// own, as the client reached it: `https://host`.
     pub fn answer<S>(
@@ -340,40 +331,5 @@ impl Lookup {
             .with("content-type", "application/json")
             .with("etag", etag)
             .with_body(found.body)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_hidden_read_with_several_keys_names_none_of_them() {
-        let key = |text| IndexKey::parse(text).unwrap();
-        let hidden = Lookup {
-            key: key("providers/hosted/acme/widget/versions"),
-            others: vec![
-                key("providers/hosted/acme/widget/version/1.0.0"),
-                key("providers/hosted/acme/widget/tags"),
-            ],
-            form: IndexForm::Text,
-            cache_seconds: 30,
-            token: None,
-            requested_key: None,
-            is_private: false,
-            projection: Projection::Versions,
-            method: Method::Get,
-            if_none_match: None,
-            range: None,
-            serving: ServingBucket::Main,
-        };
-        let is_the_same = |key: &IndexKey| key.hidden() == *key;
-        assert!(!hidden.keys().any(is_the_same));
-        assert!(
-            hidden
-                .keys()
-                .map(IndexKey::hidden)
-                .all(|key| is_the_same(&key))
-        );
     }
 }

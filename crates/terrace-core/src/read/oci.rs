@@ -2,7 +2,7 @@
 
 use super::download::Urls;
 use super::{FinishError, IndexForm, IndexRequest, Lookup, Projection, ReadPlan, StoredIndex};
-use crate::api::route::HandledRoute;
+use crate::api::route::{OciRoute, Route};
 use crate::http::method::Method;
 use crate::http::oci_error::{OciCode, OciError};
 use crate::http::problem::Problem;
@@ -87,7 +87,7 @@ fn refuse<S>(code: OciCode, message: &str) -> ReadPlan<S> {
 #[inline(never)]
 pub(super) fn plan_pushed<S>(request: PushedRequest, method: Method, query: &str) -> ReadPlan<S> {
     if !matches!(method, Method::Get | Method::Head) {
-        return ReadPlan::Handle(HandledRoute::Pushed(request));
+        return ReadPlan::Handle(Route::Oci(OciRoute::Pushed(request)));
     }
     let PushedRequest { repository, path } = request;
     match path {
@@ -110,7 +110,8 @@ pub(super) fn plan_pushed<S>(request: PushedRequest, method: Method, query: &str
         path @ (RepositoryPath::Referrers(_)
         | RepositoryPath::Uploads
         | RepositoryPath::Upload(_)) => {
-            ReadPlan::Handle(HandledRoute::Pushed(PushedRequest { repository, path }))
+            let request = PushedRequest { repository, path };
+            ReadPlan::Handle(Route::Oci(OciRoute::Pushed(request)))
         }
     }
 }

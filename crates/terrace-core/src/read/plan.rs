@@ -7,7 +7,7 @@ use super::oci::{no_catalog, plan_generated, plan_pushed};
 use super::{
     Checksum, Composed, IndexForm, IndexRequest, PageSubject, Projection, ReadPlan, RequestHead,
 };
-use crate::api::route::{ApiRoute, HandledRoute, MirrorRoute, OciRoute, Route, TerraformRoute};
+use crate::api::route::{ApiRoute, MirrorRoute, OciRoute, Route, TerraformRoute};
 use crate::http::method::Method;
 use crate::http::reply::{CachePolicy, Reply};
 use crate::limits;
@@ -35,25 +35,24 @@ pub(super) fn plan<S>(
             plan_generated(own.hosted(package), path, head.query)
         }
         Route::Oci(OciRoute::Pushed(request)) => plan_pushed(request, method, head.query),
-        Route::Health => ReadPlan::Handle(HandledRoute::Health),
-        Route::Oci(OciRoute::Base) => ReadPlan::Handle(HandledRoute::OciBase),
-        Route::Oci(OciRoute::Token) => ReadPlan::Handle(HandledRoute::OciToken),
-        Route::Bytes(route) => ReadPlan::Handle(HandledRoute::Bytes(route)),
-        Route::OAuth(route) => ReadPlan::Handle(HandledRoute::OAuth(route)),
         Route::Api(mut route) => {
             if let Some(package) = route.package_mut() {
                 *package = own.hosted(package.clone());
             }
             plan_api(route)
         }
-        Route::Mcp(route) => ReadPlan::Handle(HandledRoute::Mcp(route)),
-        Route::Admin(route) => ReadPlan::Handle(HandledRoute::Admin(route)),
         Route::Page(mut route) => {
             if let Some(package) = route.package_mut() {
                 *package = own.hosted(package.clone());
             }
-            ReadPlan::Handle(HandledRoute::Page(route))
+            ReadPlan::Handle(Route::Page(route))
         }
+        route @ (Route::Health
+        | Route::Oci(OciRoute::Base | OciRoute::Token)
+        | Route::Bytes(_)
+        | Route::OAuth(_)
+        | Route::Mcp(_)
+        | Route::Admin(_)) => ReadPlan::Handle(route),
     }
 }
 
@@ -97,7 +96,7 @@ fn plan_terraform<S>(
             let path = format!("/v1/modules/{address}");
             overview(Package::Module(address), Composed::Newest(path))
         }
-        TerraformRoute::List(route) => ReadPlan::Handle(HandledRoute::List(route)),
+        route @ TerraformRoute::List(_) => ReadPlan::Handle(Route::Terraform(route)),
     }
 }
 
@@ -150,7 +149,7 @@ fn plan_api<S>(route: ApiRoute) -> ReadPlan<S> {
         | ApiRoute::Namespaces
         | ApiRoute::Namespace(_)
         | ApiRoute::UsedBy(_)
-        | ApiRoute::Document(..)) => ReadPlan::Handle(HandledRoute::Api(route)),
+        | ApiRoute::Document(..)) => ReadPlan::Handle(Route::Api(route)),
     }
 }
 

@@ -417,22 +417,6 @@ fn every_second_piece_is_a_word_of_the_query() {
     }
 }
 
-#[test]
-fn namespaces_are_counted_by_owner() {
-    let part = &merged(&packages(), &[])[0];
-    let MergedPart { text, .. } = MergedPart::parse(&part.text).unwrap();
-    let is_visible = |owner: &Owner| owner.to_string() != "globex";
-    let counts = namespaces(&[text], &is_visible);
-    let counts: Vec<_> = counts
-        .iter()
-        .map(|(owner, it)| (owner.as_str(), it.modules, it.providers))
-        .collect();
-    assert_eq!(
-        counts,
-        [("acme", 3, 1), ("registry.example.com/acme", 0, 1)]
-    );
-}
-
 /// Generates a word of a query, in which letters are frequent and everything else is possible.
 fn texts() -> impl Strategy<Value = String> {
     "[abAB é\"\\\\/_-]{0,12}"

@@ -1,9 +1,10 @@
 //! The page of a provider's version.
 
 use maud::{Markup, html};
-use terrace_core::api::details::{Navigation, PlatformView, SigningKeyView};
+use terrace_core::api::details::{Navigation, PlatformView};
 use terrace_core::documentation::{DocumentPath, DocumentationKind};
 use terrace_core::model::provenance::Provenance;
+use terrace_core::storage::release::SigningKeyDocument;
 
 use super::{Release, install};
 use crate::links::{document, document_path, version_path};
@@ -151,11 +152,11 @@ fn origin(release: &Release<'_>) -> Markup {
     }
 }
 
-fn signing_key(key: &SigningKeyView) -> Markup {
+fn signing_key(key: &SigningKeyDocument) -> Markup {
     html! {
         dt { "Signing key" }
         dd {
-            (code::value("the key ID", &key.key_id))
+            (code::value("the key ID", &key.key_id.to_string()))
         }
         dt { "Fingerprint" }
         dd { (code::value("the fingerprint", &key.fingerprint)) }

@@ -44,8 +44,7 @@ fn an_invalid_status_of_a_key_is_rejected() {
     set_state(&registry, &namespace, Signer::usual(), "revoked").expect(404);
     add_key(&registry, &namespace, Signer::usual());
     let refused = set_state(&registry, &namespace, Signer::usual(), "withdrawn");
-    let errors = refused.expect(422).errors();
-    assert!(errors.contains("retired, revoked or active"), "{errors}");
+    refused.refuses(422, "retired, revoked or active");
     let path = format!(
         "{}/{}?after=zzz",
         path(&namespace),
@@ -79,9 +78,7 @@ fn a_release_outlives_the_removal_of_its_key() {
     fixture.publish(&registry);
     let one = format!("{}/{}", path(&fixture.namespace), Signer::usual().key_id());
     registry.admin("DELETE", &one, None).expect(200);
-    registry
-        .get(&format!("{}/1.0.0/download/linux/amd64", fixture.path()))
-        .expect(200);
+    registry.get(&fixture.download()).expect(200);
     fixture.put(&registry).expect(200);
     let next = ProviderFixture::of(&fixture.namespace, "widget", "1.0.1");
     next.put(&registry).expect(422);
@@ -101,7 +98,7 @@ fn signed(registry: &Registry, namespace: &str, version: &str, signer: &Signer) 
 }
 
 /// Returns whether each of two versions is listed, and the status of each download.
-fn seen(registry: &Registry, path: &str) -> (Vec<bool>, Vec<u16>) {
+fn seen(registry: &Registry, path: &str) -> ([bool; 2], [u16; 2]) {
     let list = registry.get(&format!("{path}/versions")).expect(200).text();
     let versions = ["1.0.0", "1.1.0"];
     let listed = versions.map(|version| list.contains(&format!("\"version\":\"{version}\"")));
@@ -109,7 +106,7 @@ fn seen(registry: &Registry, path: &str) -> (Vec<bool>, Vec<u16>) {
         let download = registry.get(&format!("{path}/{version}/download/linux/amd64"));
         download.status
     });
-    (listed.to_vec(), statuses.to_vec())
+    (listed, statuses)
 }
 
 #[test]
@@ -121,21 +118,11 @@ fn a_retired_key_keeps_its_releases_and_signs_no_new_ones() {
     let new = ProviderFixture::of(&namespace, "widget", "1.1.0");
     new.upload(&registry);
     set_state(&registry, &namespace, Signer::usual(), "retired").expect(200);
-    registry
-        .get(&format!("{}/1.0.0/download/linux/amd64", old.path()))
-        .expect(200);
+    registry.get(&old.download()).expect(200);
     old.put(&registry).expect(200);
-    let refused = new.put(&registry).expect(422);
-    assert!(
-        refused.errors().contains("is retired for namespace"),
-        "{}",
-        refused.text()
-    );
-    assert!(
-        refused.errors().contains("a laptop was stolen"),
-        "{}",
-        refused.text()
-    );
+    let refused = new.put(&registry);
+    let errors = refused.refuses(422, "is retired for namespace");
+    assert!(errors.contains("a laptop was stolen"), "{errors}");
     set_state(&registry, &namespace, Signer::usual(), "active").expect(200);
     new.put(&registry).expect(201);
 }
@@ -149,41 +136,19 @@ fn releases_of_a_revoked_key_are_410_with_the_reason_and_others_stay() {
     let second = signed(&registry, &namespace, "1.1.0", Signer::other());
     second.upload(&registry);
     second.put(&registry).expect(201);
-    assert_eq!(
-        seen(&registry, &first.path()),
-        (vec![true, true], vec![200, 200])
-    );
+    let both = ([true, true], [200, 200]);
+    let without_first = ([false, true], [410, 200]);
+    assert_eq!(seen(&registry, &first.path()), both);
     set_state(&registry, &namespace, Signer::usual(), "revoked").expect(200);
-    assert_eq!(
-        seen(&registry, &first.path()),
-        (vec![false, true], vec![410, 200])
-    );
-    let gone = registry
-        .get(&format!("{}/1.0.0/download/linux/amd64", first.path()))
-        .expect(410);
-    let told = format!(
-        "its signing key {} is revoked: a laptop was stolen",
-        Signer::usual().key_id()
-    );
-    assert!(gone.errors().contains(&told), "{}", gone.text());
-    let list = registry.read(&format!("{}/versions", first.path()));
-    assert!(
-        list["warnings"][0].as_str().unwrap().contains(&told),
-        "{list}"
-    );
+    assert_eq!(seen(&registry, &first.path()), without_first);
+    let id = Signer::usual().key_id();
+    let told = format!("its signing key {id} is revoked: a laptop was stolen");
+    registry.get(&first.download()).refuses(410, &told);
+    registry.get(&first.versions()).shows(200, &told);
     // Removing the key restores nothing, because its status remains.
-    let path = format!(
-        "/admin/v1/namespaces/{namespace}/keys/{}",
-        Signer::usual().key_id()
-    );
+    let path = format!("{}/{id}", path(&namespace));
     registry.admin("DELETE", &path, None).expect(200);
-    assert_eq!(
-        seen(&registry, &first.path()),
-        (vec![false, true], vec![410, 200])
-    );
+    assert_eq!(seen(&registry, &first.path()), without_first);
     set_state(&registry, &namespace, Signer::usual(), "active").expect(200);
-    assert_eq!(
-        seen(&registry, &first.path()),
-        (vec![true, true], vec![200, 200])
-    );
+    assert_eq!(seen(&registry, &first.path()), both);
 }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::support::fixtures::{sha256, zip_of};
 use crate::support::registry::{Response, Sent, unique};
 use crate::support::tokens::post;
-use crate::support::{ModuleFixture, ProviderFixture, Registry};
+use crate::support::{ModuleFixture, Registry};
 
 /// The routes that take a body.
 const ROUTES: [(&str, &str); 8] = [
@@ -87,25 +87,6 @@ fn an_invalid_request_is_rejected_with_the_value() {
         let sent = Sent::new(method, path).bearing(registry.token());
         registry.send(&sent.unsized_body("{}")).expect(411);
     }
-}
-
-#[test]
-fn a_reindex_of_correct_indices_changes_nothing() {
-    let registry = Registry::start();
-    let fixture = ProviderFixture::new("1.0.0");
-    fixture.publish(&registry);
-    let body = json!({ "package": format!("{}/widget", fixture.namespace) });
-    let step = post(&registry, "/admin/v1/reindex", &body).found();
-    assert_eq!(step["failed"], json!([]), "{step}");
-    assert_eq!(step["rewritten"], json!([]), "{step}");
-    assert_eq!(step["removed"], json!([]), "{step}");
-    assert!(step["looked_at"].as_u64().unwrap() > 5, "{step}");
-    assert!(step.get("next").is_none(), "{step}");
-    let path = fixture.path();
-    registry.get(&format!("{path}/versions")).expect(200);
-    registry
-        .get(&format!("{path}/1.0.0/download/linux/amd64"))
-        .expect(200);
 }
 
 #[test]

@@ -68,7 +68,7 @@ fn a_revoked_version_of_another_kind_is_410_with_a_line_that_its_client_shows_3_
     for admin in [&one, &other] {
         set_state(&registry, admin, "revoked", "it deletes").expect(200);
     }
-    let download = format!("{}/1.0.0/download", module.path());
+    let download = module.download();
     let gone = registry.get(&download).expect(410);
     let line = format!("{} 1.0.0 is revoked: it deletes\n", module.address);
     assert_eq!(gone.text(), line);
@@ -91,15 +91,6 @@ fn a_revoked_version_leaves_every_list_and_is_410_with_the_reason() {
     let namespace = admin.split('/').nth(1).unwrap();
     let mirror = format!("/mirror/{}/{namespace}/widget", registry.hostname());
     let oci = format!("/v2/providers/{namespace}/widget");
-    let digest = registry.get(&format!("{oci}/manifests/1.0.0")).expect(200);
-    let index = digest.json();
-    let digest = digest.header("docker-content-digest").unwrap().to_owned();
-    let target = index["manifests"][0]["digest"].as_str().unwrap();
-    let target = format!("{oci}/manifests/{target}");
-    let manifest = registry.read(&target);
-    let zip = manifest["layers"][0]["digest"].as_str().unwrap();
-    let blob = format!("{oci}/blobs/{zip}");
-    registry.get(&blob).expect(307);
     let reason = "CVE-2026-1234";
     set_state(&registry, &format!("{admin}/1.0.0"), "revoked", reason).expect(200);
     let list = registry.read(&format!("{path}/versions"));
@@ -122,9 +113,6 @@ fn a_revoked_version_leaves_every_list_and_is_410_with_the_reason() {
         format!("{path}/1.0.0/download/linux/amd64"),
         format!("{mirror}/1.0.0.json"),
         format!("{oci}/manifests/1.0.0"),
-        format!("{oci}/manifests/{digest}"),
-        target,
-        blob,
     ] {
         registry.head(&path).expect(410);
         let gone = registry.get(&path).expect(410);

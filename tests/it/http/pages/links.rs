@@ -71,8 +71,9 @@ fn an_image_of_a_readme_is_served_behind_the_fence_of_stored_bytes() {
     documentation.add(&registry, &path).expect(201);
     let page = format!("/modules/{}/1.0.0", module.address);
     let file = format!("{page}/files/a%20b.svg");
-    let shown = registry.get(&page).expect(200).text();
-    assert!(shown.contains(&format!("<img src=\"{file}\"")), "{shown}");
+    registry
+        .get(&page)
+        .shows(200, &format!("<img src=\"{file}\""));
     let response = registry.get(&file).expect(200);
     assert_eq!(response.text().as_bytes(), image);
     for (name, value) in [

@@ -74,7 +74,7 @@ fn documentation_of_a_published_version_is_added_replaced_and_removed() {
     assert_eq!(removed, expected);
     registry.admin("GET", &path, None).expect(404);
     registry.admin("DELETE", &path, None).expect(404);
-    let versions = format!("{}/versions", module.path());
+    let versions = module.versions();
     registry.get(&versions).expect(200);
     let created = first.put(&registry, &path).expect(201).json();
     assert_eq!(created["sequence"], 1);
@@ -98,13 +98,10 @@ fn documentation_for_an_unpublished_version_is_refused_once_it_is_published() {
     second
         .add(&registry, &format!("{path}?unpublished=false"))
         .expect(200);
-    let refused = second.put(&registry, &format!("{path}?unpublished=x"));
-    assert!(
-        refused
-            .expect(400)
-            .errors()
-            .contains("must be true or false")
-    );
+    for malformed in ["x", ""] {
+        let refused = second.put(&registry, &format!("{path}?unpublished={malformed}"));
+        refused.refuses(400, "must be true or false");
+    }
 }
 
 #[test]

@@ -20,9 +20,7 @@ fn refused(fixture: &ModuleFixture) -> String {
         answer
     };
     let errors = answer.expect(422).errors();
-    registry
-        .get(&format!("{}/versions", fixture.path()))
-        .expect(404);
+    registry.get(&fixture.versions()).expect(404);
     errors
 }
 

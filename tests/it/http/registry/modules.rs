@@ -50,9 +50,7 @@ fn versions_are_in_one_module_ascending_3_1_3_2() {
     let (registry, fixture) = published("1.10.0");
     let namespace = fixture.address.split('/').next().unwrap();
     ModuleFixture::of(namespace, "1.9.0").publish(&registry);
-    let response = registry
-        .get(&format!("{}/versions", fixture.path()))
-        .expect(200);
+    let response = registry.get(&fixture.versions()).expect(200);
     assert_eq!(response.header("content-type"), Some("application/json"));
     let versions = json!([{ "version": "1.9.0" }, { "version": "1.10.0" }]);
     assert_eq!(
@@ -67,7 +65,7 @@ fn a_version_is_resolved_as_clients_write_it_3_2() {
     for asked in ["1.0.0", "1.0", "1", "v1.0.0", "v1.0"] {
         download(&registry, &fixture, asked).expect(200);
     }
-    let path = format!("{}/1.0.0/download", fixture.path());
+    let path = fixture.download();
     let stale = Sent::new("GET", &path).header("authorization", "Bearer stale");
     registry.send(&stale).expect(200);
 }
@@ -147,9 +145,7 @@ fn the_case_of_a_module_is_kept_3_10() {
     let mut fixture = ModuleFixture::new("1.0.0");
     fixture.address = fixture.address.replace("vpc", "MyVpc_2");
     fixture.publish(&registry);
-    registry
-        .get(&format!("{}/versions", fixture.path()))
-        .expect(200);
+    registry.get(&fixture.versions()).expect(200);
     registry
         .get(&format!("{}/versions", fixture.path().to_lowercase()))
         .expect(404);

@@ -78,7 +78,7 @@ fn a_module_names_the_source_of_its_first_publisher_in_each_protocol_15_3() {
     let again = put("https://example.com/other").expect(200);
     assert_eq!(again.json()["status"], "unchanged");
     fixture.put(&registry).expect(200);
-    let list = registry.get(&format!("{}/versions", fixture.path()));
+    let list = registry.get(&fixture.versions());
     assert_eq!(list.found()["modules"][0]["source"], SOURCE);
     let manifest = manifest(&registry, &format!("modules/{}", fixture.address), "1.0.0");
     assert_eq!(manifest["annotations"][ANNOTATION], SOURCE);

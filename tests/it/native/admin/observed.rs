@@ -28,7 +28,7 @@ fn a_read_is_logged_as_one_line_with_its_operations() {
     let (memory, registry) = Registry::with_memory(&[]);
     let module = ModuleFixture::of("acme", "1.0.0");
     module.publish(&registry);
-    let path = format!("{}/versions", module.path());
+    let path = module.versions();
     let before = memory.request_lines().len();
     ask(&registry, "GET", &path).expect(200);
     assert_eq!(memory.request_lines().len(), before + 1);
@@ -46,11 +46,7 @@ fn a_read_is_logged_as_one_line_with_its_operations() {
     assert_eq!(line["index"], "miss");
     assert!(line["r2"].as_u64() > Some(0), "{line}");
     memory.put_index("modules/acme/vpc/aws/version/1.0.0", "no JSON");
-    ask(
-        &registry,
-        "GET",
-        &format!("{}/1.0.0/download", module.path()),
-    );
+    ask(&registry, "GET", &module.download());
     assert_eq!(lines(&memory, 1)[0]["index"], "corrupt");
 }
 
@@ -134,27 +130,6 @@ fn a_request_is_logged_with_its_package_version_and_caller_where_these_are_chose
 }
 
 #[test]
-fn an_optional_field_costs_no_operation_and_is_absent_unless_chosen() {
-    let operations = |vars: &[(&str, &str)]| {
-        let (memory, registry) = Registry::with_memory(vars);
-        let module = ModuleFixture::of("acme", "1.0.0");
-        module.publish(&registry);
-        let (_, token) = tokens::create(&registry, &["read"], None);
-        memory.forget_operations();
-        registry
-            .get_as(&token, &format!("{}/1.0.0/download", module.path()))
-            .expect(200);
-        (memory.operations(), fields(&memory).concat())
-    };
-    let (before, absent) = operations(&[]);
-    let (after, _) = operations(&[ALL_FIELDS]);
-    assert_eq!(before, after);
-    assert_eq!(absent, "");
-    let (_, only) = operations(&[("TERRACE_LOG_FIELDS", "version")]);
-    assert_eq!(only, "1.0.0");
-}
-
-#[test]
 fn a_provider_that_the_mirror_refuses_is_always_logged_by_its_address() {
     for chosen in ["", "caller", "version", "package,caller"] {
         let (memory, registry) = Registry::with_memory(&[
@@ -212,7 +187,7 @@ fn each_download_is_counted_once_by_package_and_version() {
     mirrored.publish(&registry);
     let download = format!("{}/2.0.0/download/linux/amd64", provider.path());
     for path in [
-        format!("{}/1.0.0/download", module.path()),
+        module.download(),
         download.clone(),
         mirrored.packages(),
         "/v2/providers/acme/widget/manifests/2.0.0".to_owned(),
@@ -228,19 +203,8 @@ fn each_download_is_counted_once_by_package_and_version() {
     assert_eq!(memory.downloads(), counted);
     ask(&registry, "HEAD", &download).expect(200);
     ask(&registry, "GET", &download.replace("amd64", "mips")).expect(404);
-    ask(&registry, "GET", &format!("{}/versions", provider.path())).expect(200);
+    ask(&registry, "GET", &provider.versions()).expect(200);
     assert_eq!(memory.downloads(), counted);
-}
-
-#[test]
-fn a_refused_download_is_not_counted() {
-    let (memory, registry) = Registry::with_memory(&[("TERRACE_ACCESS", "private")]);
-    ModuleFixture::of("acme", "1.0.0").publish(&registry);
-    let (_, other) = tokens::create(&registry, &["read:globex"], None);
-    registry
-        .get_as(&other, "/v1/modules/acme/vpc/aws/1.0.0/download")
-        .expect(404);
-    assert_eq!(memory.downloads(), [""; 0]);
 }
 
 #[test]

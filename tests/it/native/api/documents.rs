@@ -47,26 +47,14 @@ fn the_documents_of_a_module_are_sent() {
 #[test]
 fn a_document_that_the_client_has_is_304_without_a_ranged_read() {
     let (memory, registry) = published(&[]);
-    let etag = registry
-        .get(PAGE)
-        .expect(200)
-        .header("etag")
-        .unwrap()
-        .to_owned();
+    let etag = registry.get(PAGE).etag();
     memory.forget_operations();
     let sent = Sent::new("GET", PAGE).header("if-none-match", &etag);
     registry.send(&sent).expect(304);
     assert_eq!(memory.operations().len(), 1);
     let other = PAGE.replace("1.0.0", "1.1.0");
     let overview = PAGE.replace("resources/widget", "overview");
-    let etag_of = |path: &str| {
-        registry
-            .get(path)
-            .expect(200)
-            .header("etag")
-            .map(str::to_owned)
-    };
-    assert_ne!(etag_of(&overview), Some(etag.clone()));
+    assert_ne!(registry.get(&overview).etag(), etag);
     assert_eq!(registry.get(&other).expect(200).text(), WIDGET_PAGE);
 }
 

@@ -67,7 +67,7 @@ fn seen(registry: &Registry, fixture: &ModuleFixture) -> (u16, u16, u16, bool) {
     let tag = registry.get(&format!("{repository}/manifests/1.0.0"));
     let digest = sha256(&fixture.archive);
     let blob = registry.get(&format!("{repository}/blobs/sha256:{digest}"));
-    let list = registry.get(&fixture.list());
+    let list = registry.get(&fixture.versions());
     let is_listed = list.expect(200).text().contains("1.0.0");
     (download.status, tag.status, blob.status, is_listed)
 }

@@ -154,7 +154,7 @@ impl Two {
 
     /// Installs the module as a client does.
     fn installs(&self) -> bool {
-        self.registry.get(&self.fixture.list()).expect(200);
+        self.registry.get(&self.fixture.versions()).expect(200);
         let location = self.location();
         let url = location.split("&checksum=").next().unwrap();
         let url = url.strip_prefix("https://registry.test").unwrap_or(url);

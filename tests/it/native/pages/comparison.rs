@@ -80,5 +80,8 @@ fn a_comparison_is_answered_from_the_facts_if_an_index_is_lost() {
         memory.lose_index(&format!("{WIDGET}/{key}"));
         let page = registry.get(path).expect(200).text();
         assert!(page.contains("compare"), "{key}: {page}");
+        memory.forget_operations();
+        registry.get(path).expect(200);
+        assert_eq!(memory.operations().len(), 1, "{key} is written again");
     }
 }

@@ -29,9 +29,7 @@ fn the_page_of_a_published_version_shows_its_signing_key() {
     let (_, registry) = published(&[]);
     let page = registry
         .get("/providers/acme/widget/1.1.0")
-        .expect(200)
-        .text();
-    assert!(page.contains("Fingerprint"), "{page}");
+        .shows(200, "Fingerprint");
     assert!(!page.contains("does not know whether"), "{page}");
     assert!(page.contains("and signing key of version 1.1.0"), "{page}");
 }

@@ -367,7 +367,7 @@ fn a_read_answers_even_when_the_index_cannot_be_written() {
     let (memory, registry) = Registry::with_memory(&[]);
     let fixture = ModuleFixture::of("acme", "1.0.0");
     fixture.publish(&registry);
-    for path in [fixture.list(), fixture.download()] {
+    for path in [fixture.versions(), fixture.download()] {
         memory.lose_indices();
         memory.fail(Operations::Writes, 0, When::Before, Failure::Error);
         registry.get(&path).expect(200);
@@ -382,7 +382,7 @@ fn a_reader_does_not_wait_for_a_list_that_is_written_too_often() {
     memory.lose_indices();
     memory.fail("KV put", 0..100, When::Before, Failure::Busy);
     let before = memory.now();
-    registry.get(&fixture.list()).expect(200);
+    registry.get(&fixture.versions()).expect(200);
     assert_eq!(memory.now(), before);
 }
 

@@ -32,7 +32,7 @@ fn the_first_change_of_a_registry_stores_the_version_that_may_write() {
     let (memory, registry) = Registry::with_memory(&[]);
     let module = ModuleFixture::of("acme", "1.0.0");
     registry.get("/admin/v1/tokens");
-    registry.get(&module.list()).expect(404);
+    registry.get(&module.versions()).expect(404);
     assert_eq!(memory.keys(), [""; 0], "a read stores nothing");
     module.publish(&registry);
     assert_eq!(memory.object_bytes("format"), CURRENT);
@@ -84,7 +84,7 @@ fn an_older_version_answers_each_read_and_refuses_each_change() {
 fn an_older_version_answers_from_facts_and_writes_no_index() {
     let (memory, registry, module) = outgrown();
     memory.lose_indices();
-    registry.get(&module.list()).expect(200);
+    registry.get(&module.versions()).expect(200);
     assert_eq!(memory.indices().len(), 0);
 }
 

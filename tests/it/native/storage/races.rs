@@ -21,7 +21,7 @@ const LIST: &str = "R2 list releases/modules/acme/";
 const MARKER: &str = "R2 head changes/modules/acme/";
 
 fn versions(registry: &Registry, fixture: &ModuleFixture) -> Vec<String> {
-    let json = registry.read(&fixture.list());
+    let json = registry.read(&fixture.versions());
     let listed = json["modules"][0]["versions"].as_array().unwrap().iter();
     let listed = listed.map(|version| version["version"].as_str().unwrap().to_owned());
     listed.collect()

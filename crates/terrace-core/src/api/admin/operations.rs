@@ -116,18 +116,15 @@ pub struct RestoreBody {
 
 /// The response to a restore request. Each key is in exactly one list.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct RestoreAnswer {
     /// Documents that were created.
-    #[serde(default)]
     pub created: Vec<String>,
     /// Documents that already existed with the same bytes.
-    #[serde(default)]
     pub unchanged: Vec<String>,
     /// Documents that already existed with other bytes; nothing was changed.
-    #[serde(default)]
     pub conflicts: Vec<String>,
     /// Documents that must not be stored, with the reasons.
-    #[serde(default)]
     pub refused: Vec<RefusedFact>,
     /// Documents of erased versions and archives, which stay out, with the reasons.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -227,18 +224,15 @@ pub struct MarkedBody {
 
 /// The response of a garbage collection step.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct GarbageAnswer {
     /// Archives that are now marked.
-    #[serde(default)]
     pub marked: Vec<String>,
     /// Archives that are no longer garbage.
-    #[serde(default)]
     pub kept: Vec<String>,
     /// Archives that are removed.
-    #[serde(default)]
     pub removed: Vec<String>,
     /// Archives that a publish has claimed in the meantime, or that must wait longer.
-    #[serde(default)]
     pub spared: Vec<String>,
 }
 

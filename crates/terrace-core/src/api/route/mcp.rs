@@ -1,7 +1,5 @@
 //! Routes of the Model Context Protocol.
 
-use std::fmt;
-
 use crate::auth::access::Resource;
 
 /// The path of the metadata of a protected resource, before the path of the resource (RFC 9728, section 3.1).
@@ -75,45 +73,9 @@ impl McpScope {
             Self::Private => "/mcp/private",
         }
     }
-}
 
-impl fmt::Display for McpRoute {
-    /// Writes the path.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Endpoint(scope) => f.write_str(scope.path()),
-            Self::Metadata(scope) => write!(f, "{METADATA}{}", scope.path()),
-            Self::AuthorizationServer => f.write_str("/.well-known/oauth-authorization-server"),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use crate::api::route::Route;
-
-    #[test]
-    fn a_path_is_written_as_it_was_parsed() {
-        for path in [
-            "/mcp",
-            "/mcp/private",
-            "/.well-known/oauth-protected-resource/mcp",
-            "/.well-known/oauth-protected-resource/mcp/private",
-            "/.well-known/oauth-authorization-server",
-        ] {
-            match Route::parse(path) {
-                Ok(Route::Mcp(route)) => assert_eq!(route.to_string(), path),
-                other => panic!("{path}: {other:?}"),
-            }
-        }
-        for path in [
-            "/mcp/",
-            "/mcp/public",
-            "/MCP",
-            "/.well-known/oauth-authorization-server/mcp",
-            "/.well-known/oauth-protected-resource/",
-        ] {
-            assert!(!matches!(Route::parse(path), Ok(Route::Mcp(_))), "{path}");
-        }
+    /// Returns the path of the endpoint's metadata.
+    pub fn metadata_path(self) -> String {
+        format!("{METADATA}{}", self.path())
     }
 }

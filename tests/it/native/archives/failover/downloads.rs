@@ -50,7 +50,7 @@ fn a_read_of_a_known_state_costs_nothing_more() {
     // A list has no URLs.
     two.memory.advance(MINUTE);
     two.memory.forget_operations();
-    two.registry.get(&two.fixture.list()).expect(200);
+    two.registry.get(&two.fixture.versions()).expect(200);
     assert_eq!(two.memory.operations().len(), 1);
 }
 
