@@ -1,8 +1,9 @@
-// Archives at presigned URLs of the bucket, and what R2 promises about writes: a key is changed only by those who have seen its newest
-// value.
+// Archives at presigned URLs of the bucket, and what R2 promises about writes: a key is created once, and changed only by those who
+// have seen its newest value.
 import assert from "node:assert/strict";
 
 import { sha256 } from "../clients/support/archives.mjs";
+import { counts } from "../clients/support/counts.mjs";
 import { module, saying } from "../clients/support/releases.mjs";
 import { describe, test } from "../clients/support/testing.mjs";
 import { smokeRegistry } from "./support/server.mjs";
@@ -44,6 +45,17 @@ describe("archives and facts in R2", () => {
     const archive = await fetch(location.replace(/[?&]checksum=[^&]*$/, ""));
     assert.equal(archive.status, 200);
     assert.equal(sha256(Buffer.from(await archive.arrayBuffer())), digest);
+  });
+
+  test("one of several concurrent publishers of a version creates it, with different bytes or with the same", async () => {
+    const publishAtOnce = async (releases) => {
+      for (const { archives } of releases) for (const [digest, bytes] of archives) await registry.overwrite(`archives/${digest}.zip`, bytes);
+      const answers = await Promise.all(releases.map((one) => registry.publish(one)));
+      return counts(answers.map(({ status }) => status));
+    };
+    const others = ["a", "b", "c", "d"].map((text) => release("3.0.0", text));
+    assert.deepEqual(await publishAtOnce(others), { 201: 1, 409: 3 });
+    assert.deepEqual(await publishAtOnce(Array(4).fill(release("3.1.0", "same"))), { 200: 3, 201: 1 });
   });
 
   test("concurrent changes of the statuses of one package are all kept", async () => {

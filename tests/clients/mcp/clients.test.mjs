@@ -38,6 +38,15 @@ describe("clients of the Model Context Protocol", () => {
     assert.deepEqual(CALLS.map(({ name }) => name), TOOLS);
   });
 
+  test("the answers of the tools that compare, check and find callers are about the published packages", () => {
+    const [comparison, checked, callers] = ["compare_versions", "check_versions", "list_callers"].map((name) => expected.answers[TOOLS.indexOf(name)]);
+    assert.deepEqual([comparison.from, comparison.to, comparison.breaking], ["1.0.0", "1.2.0", 1]);
+    const changes = comparison.sections.flatMap((section) => section.changes);
+    assert.deepEqual(changes.map(({ name, kind }) => `${kind} ${name}`), ["added owner"]);
+    assert.deepEqual(checked.packages.map(({ state }) => state), ["active"]);
+    assert.equal(callers.address, MODULE);
+  });
+
   for (const transport of ["http", "stdio"]) {
     const target = () => transportsOf(registry)[transport];
 

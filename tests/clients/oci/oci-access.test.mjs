@@ -87,11 +87,15 @@ describe("clients of other projects at a private registry", { skip: onlyLinux },
       const listing = [...list, `${program === "skopeo" ? "docker://" : ""}${repository}`];
       const options = await ociHome(t, registry, registry.reader);
       assert.match((await runs(program, listing, options)).stdout.toString(), /1\.0\.0/);
+      const downloading = download(repository, `sha256:${registry.archive}`);
       for (const password of [null, "wrong"]) {
-        const { code, output } = await run(program, listing, await ociHome(t, registry, password));
-        assert.notEqual(code, 0, output);
+        const others = await ociHome(t, registry, password);
+        for (const line of [listing, downloading]) {
+          const { code, output } = await run(program, line, others);
+          assert.notEqual(code, 0, output);
+        }
       }
-      const { stdout } = await runs(program, download(repository, `sha256:${registry.archive}`), options);
+      const { stdout } = await runs(program, downloading, options);
       const bytes = program === "skopeo" ? await readFile(join(options.cwd, "pulled", registry.archive)) : stdout;
       assert.equal(sha256(bytes), registry.archive);
     });

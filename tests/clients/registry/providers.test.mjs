@@ -33,6 +33,15 @@ inBothModes((mode) => {
       assert.equal(locked.h1.length, 1);
     });
 
+    test("a second init installs the locked version, although there is a newer one, and init -upgrade the newer one", async (t) => {
+      const work = await client.workspace(t, registry, { "main.tf": usingProvider(`${HOST}/acme/hello`, "1.0.0") });
+      await work.runs("init");
+      await work.write("main.tf", usingProvider(`${HOST}/acme/hello`, ">= 1.0"));
+      await work.remove(".terraform");
+      assert.match((await work.runs("init")).said, /Installed terrace\.test\/acme\/hello v1\.0\.0/);
+      assert.match((await work.runs("init", "-upgrade")).said, /Installed terrace\.test\/acme\/hello v1\.2\.0/);
+    });
+
     test("a prerelease is installed if its exact version is required (2.1.4)", async (t) => {
       const work = await client.workspace(t, registry, { "main.tf": usingProvider(`${HOST}/acme/hello`, "2.0.0-beta.1") });
       const { said } = await work.runs("init");

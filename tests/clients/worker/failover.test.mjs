@@ -110,7 +110,7 @@ class Registry extends WatchedRegistry {
   }
 }
 
-const versions = { vpc: saying("copied"), later: saying("later"), secret: saying("a secret") };
+const versions = { vpc: saying("copied"), later: saying("later"), secret: saying("a secret"), left: saying("a secret that is left") };
 const moduleOf = (name) => module({ address: `acme/${name}/aws`, version: "1.0.0", files: versions[name] });
 
 const clients = installedClients();
@@ -124,17 +124,17 @@ function define(mode) {
     await registry.start(cleanup);
     const key = await registry.trusts("acme");
     await registry.publishes(provider({ address: "acme/widget", version: "1.0.0", key }));
-    await registry.publishes(moduleOf("vpc"), moduleOf("secret"));
+    await registry.publishes(moduleOf("vpc"), moduleOf("secret"), moduleOf("left"));
   });
 
   const digestOf = async (publication) => (await publication).archives.keys().next().value;
 
-  /** Runs the scheduled event until an archive is in the second bucket. The repair comes first. */
-  async function copies(digest) {
+  /** Runs the scheduled event until an archive has this status in the second bucket. The repair comes first. */
+  async function copies(digest, status) {
     // A walk begins every five minutes. One that has not been completed continues in each run.
     await registry.store([{ key: "failover/copy", text: "{}" }]);
-    for (let runs = 0; runs < 60 && (await registry.copyOf(digest)) !== 200; runs += 1) await registry.runScheduled();
-    assert.equal(await registry.copyOf(digest), 200);
+    for (let runs = 0; runs < 60 && (await registry.copyOf(digest)) !== status; runs += 1) await registry.runScheduled();
+    assert.equal(await registry.copyOf(digest), status);
   }
 
   test("the command copies everything once, and nothing more", async () => {
@@ -157,7 +157,7 @@ function define(mode) {
     const later = moduleOf("later");
     await registry.publishes(later);
     registry.second.heads.length = 0;
-    await copies(await digestOf(later));
+    await copies(await digestOf(later), 200);
     const puts = registry.second.heads.filter((head) => head.startsWith("put "));
     assert.ok(puts.length > 0);
     for (const head of puts) assert.match(head, /\r\ncontent-length: [1-9]/);
@@ -171,6 +171,20 @@ function define(mode) {
     assert.equal((await registry.head(`archives/${digest}.zip`)).status, 404);
     const { erased, surplus } = await registry.report(["admin", "replicate"]);
     assert.deepEqual([erased, surplus], [[], []]);
+  });
+
+  test("an erasure that does not reach the second bucket warns, and the scheduled event completes it", async () => {
+    const digest = await digestOf(moduleOf("left"));
+    await registry.second.stop();
+    const { warnings, left_in_fallback } = await registry.report(["admin", "erase", "acme/left/aws@1.0.0", "--reason", "a leaked key", "--yes"]);
+    assert.ok(left_in_fallback.some((key) => key.startsWith("archives/")), String(left_in_fallback));
+    assert.match(JSON.stringify(warnings), /second bucket may still have copies of erased archives/);
+    await registry.second.start();
+    assert.equal((await registry.head(`archives/${digest}.zip`)).status, 404);
+    assert.equal(await registry.copyOf(digest), 200);
+    await registry.report(["admin", "verify"], { code: 3 });
+    await copies(digest, 404);
+    await registry.report(["admin", "verify"]);
   });
 
   if (mode === "presigned") {
@@ -221,8 +235,10 @@ function define(mode) {
     assert.deepEqual([after.archives, after.missing_in_fallback], [before.archives, 0]);
     const { missing, erased, surplus } = await registry.report(["admin", "replicate"]);
     assert.deepEqual([missing, erased, surplus], [0, [], []]);
-    const digest = await digestOf(moduleOf("secret"));
-    assert.deepEqual([await registry.copyOf(digest), (await registry.head(`archives/${digest}.zip`)).status], [404, 404]);
+    for (const name of ["secret", "left"]) {
+      const digest = await digestOf(moduleOf(name));
+      assert.deepEqual([await registry.copyOf(digest), (await registry.head(`archives/${digest}.zip`)).status], [404, 404], name);
+    }
   });
 }
 

@@ -1,9 +1,9 @@
-// Two versions of the Worker over one state: an upgrade, and the way back.
+// Two versions of the Worker over one state: an upgrade, and the way back. And a state whose KV namespace is lost.
 //
 // TERRACE_OLDER_WORKER names the directory of an older built Worker, such as that of the last release, which CI fetches. Without it,
 // the same Worker is stopped and started, and only the steps are tested.
 import assert from "node:assert/strict";
-import { readFile } from "node:fs/promises";
+import { readFile, rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
@@ -82,5 +82,29 @@ describe("a registry over one state", () => {
     // An older version writes, or it says which version may.
     if (status !== 201) assert.match(JSON.stringify([status, answer]), /^\[409,.*can only be changed by Terrace \d+\.\d+\.\d+ or newer/);
     else assert.deepEqual((await seen(back)).module, ["1.0.0", "2.0.0", "3.0.0"]);
+  });
+
+  test("has the indices that KV lost rewritten by the scheduled event", async (t) => {
+    const stateDir = scratch(t);
+    const secrets = newSecrets();
+    // One step of the repair then visits all facts.
+    const start = () => registryOf(t, { stateDir, secrets, vars: { TERRACE_REPAIR_OPERATIONS: "800" } });
+    const before = await start();
+    const key = await before.trusts("acme");
+    await before.publishes(release("1.0.0"), provider({ address: PROVIDER, version: "1.0.0", key }));
+    const wanted = await seen(before);
+    await before.stop();
+    await rm(join(stateDir, "state", "v3", "kv"), { recursive: true });
+
+    const after = await start();
+    const log = () => readFile(after.logFile, "utf8");
+    for (let step = 1; !/repair: .*; complete/.test(await log()); step += 1) {
+      assert.ok(step < 20, "the repair is not completed");
+      const event = await after.request("/cdn-cgi/handler/scheduled");
+      assert.equal(event.status, 200, await event.text());
+    }
+    assert.match(await log(), /repair: \d+ checked, [1-9]\d* rewritten/);
+    assert.deepEqual((await after.report(["admin", "reindex"])).rewritten, []);
+    assert.deepEqual(await seen(after), wanted);
   });
 });

@@ -208,6 +208,7 @@ fn odd_headers_do_not_fail_a_request() {
         ("range", "bytes=5-1"),
         ("content-type", "\u{e9}"),
         ("cookie", long.as_str()),
+        ("user-agent", "Terraform/1.11.4 (caf\u{e9})"),
     ] {
         let response = registry.send(&Sent::new("GET", DISCOVERY).header(name, value));
         assert_eq!(response.status, 200, "{name}: {value:.40}");

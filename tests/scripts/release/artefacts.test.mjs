@@ -5,6 +5,7 @@ import { join } from "node:path";
 
 import { unzipSync } from "fflate";
 
+import { root } from "../../../scripts/lib/paths.mjs";
 import { run } from "../../../scripts/lib/run.mjs";
 import { sha256 } from "../../../scripts/lib/sha256.mjs";
 import { artefacts, requireArchives, requireEqualDigests, writeChecksums } from "../../../scripts/release/assemble.mjs";
@@ -146,4 +147,11 @@ test("the tags of other releases are read from the repository, which must be a c
 
   await run("git", ["clone", "--quiet", "--depth", "1", `file://${directory}`, shallow]);
   await assert.rejects(taggedVersions(shallow), /not a complete clone.*git fetch --unshallow --tags/);
+});
+
+test("every script that the workflow runs exists", async () => {
+  const workflow = await readFile(join(root, ".github", "workflows", "release.yml"), "utf8");
+  const scripts = [...workflow.matchAll(/node (scripts\/[a-z/-]+\.mjs)/g)].map(([, script]) => script);
+  assert.ok(scripts.length >= 7, scripts.join(", "));
+  for (const script of scripts) await stat(join(root, script));
 });

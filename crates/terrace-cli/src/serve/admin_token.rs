@@ -94,6 +94,17 @@ fn create(path: &Path) -> io::Result<File> {
 mod tests {
     use super::*;
 
+    /// Without the umask of `terrace serve`.
+    #[cfg(unix)]
+    #[test]
+    fn the_file_of_a_token_is_private() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let folder = tempfile::tempdir().unwrap();
+        let file = create(&folder.path().join("admin-token")).unwrap();
+        let mode = file.metadata().unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+    }
+
     #[test]
     fn a_token_of_the_operator_is_used_and_not_stored() {
         let folder = tempfile::tempdir().unwrap();

@@ -125,7 +125,9 @@ fn a_call_out_of_the_repository_and_a_moved_tag_are_refused_and_the_others_are_p
     let place = repository(&files, &["vpc/v1.0.0", "dns/v1.0.0"]);
     fs::remove_file(place.path().join("modules/dns/.env")).unwrap();
     commit(place.path(), &[], &["dns/v1.1.0"]);
-    let ended = publish(&registry, path(&place), &NAMED).expect(3);
+    let unneeded = [&NAMED[..], &words("--allow-secrets x.tfvars")].concat();
+    let ended = publish(&registry, path(&place), &unneeded).expect(3);
+    assert_lacks!(ended.stdout, "allows nothing");
     let expected =
         "acme/dns/aws 1.0.0 refused, acme/dns/aws 1.1.0 created, acme/vpc/aws 1.0.0 refused";
     assert_eq!(rows(&ended.json()), expected);
@@ -165,12 +167,15 @@ fn an_interrupted_run_is_completed_by_another_one() {
     let place = repository(&files, &["a/v1.0.0", "a/v1.1.0", "b/v1.0.0"]);
     let refused = "/modules/acme/a/aws/1.1.0";
     registry.refuse("PUT", refused, 403, &["the token lacks the scope"]);
-    let more = [&NAMED[..], &["--jobs", "1"]].concat();
+    let more = [&NAMED[..], &words("--jobs 1 --allow-secrets .env")].concat();
     for (code, expected) in [
         (5, ["created", "not_allowed", "not_tried"]),
         (0, ["unchanged", "created", "created"]),
     ] {
         let document = publish(&registry, path(&place), &more).expect(code).json();
+        // A version that was not tried may need the flag.
+        let warned = document.to_string().contains("allows nothing");
+        assert_eq!(warned, code == 0, "{document}");
         let [first, second, third] = expected;
         let expected = format!(
             "acme/a/aws 1.0.0 {first}, acme/a/aws 1.1.0 {second}, acme/b/aws 1.0.0 {third}"

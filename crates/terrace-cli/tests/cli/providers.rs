@@ -199,6 +199,24 @@ fn an_executable_for_another_machine_is_published_where_its_publisher_confirms_i
 }
 
 #[test]
+fn a_platform_that_no_client_asks_for_is_refused_with_its_remedies() {
+    for (end, parts) in [
+        (
+            "darwin_all.zip",
+            ["darwin_amd64 and darwin_arm64", "universal_binaries"],
+        ),
+        ("linux_sparc64.zip", ["none of Go's", "leave it out"]),
+    ] {
+        let dist = Dist::new();
+        fs::rename(dist.file("linux_amd64.zip"), dist.file(end)).unwrap();
+        dist.edit_shasums(|text| text.replace("linux_amd64.zip", end));
+        let errors = refused(&dist);
+        assert_has!(errors, parts[0], parts[1]);
+        assert_eq!(errors.lines().count(), 1, "{errors}");
+    }
+}
+
+#[test]
 fn zips_without_the_name_of_a_package_are_other_files() {
     let registry = Registry::start();
     let dist = Dist::new();

@@ -9,7 +9,7 @@ use super::support::{
     words,
 };
 
-const API_TOKEN: &str = "terrace_7f3a9c2e51b04d68.MTc5NjkwNDAw.q0JxbWFj.0f1e2d3c";
+const API_TOKEN: &str = "terrace_7f3a9c2e51b04d68.MTc5NjkwNDAw.q0Jx-mac_of_it.0f1e2d3c";
 
 /// The parts of the secrets below that must not be printed.
 const PARTS: [&str; 4] = ["MTc5NjkwNDAw", "pa5sw0rd", TOKEN, URL_SECRET];

@@ -122,10 +122,8 @@ pub(crate) fn publish(
     let jobs = arguments.jobs.into();
     let versions = parallel::map(&plan.modules, jobs, |module| run.module(module));
     let mut versions: Vec<VersionReport> = versions.into_iter().flatten().collect();
-    if !versions.is_empty() {
-        arguments.package.warn_of_useless(output);
-    }
     versions.extend(plan.problems);
+    arguments.package.warn_of_useless(versions.len(), output);
     let url = url.map(|url| url.to_string());
     let mut report = Report::new("modules", url, arguments.dry_run);
     report.details = json!({ "source": arguments.place, "ignored_tags": plan.ignored_tags });

@@ -29,17 +29,27 @@ pub(crate) struct PackageArguments {
     /// be given several times
     #[arg(long, value_name = "FILE")]
     pub(crate) allow_unparsed: Vec<String>,
-    /// The files with secrets that `allow_secrets` has named so far.
     #[arg(skip)]
-    allowed: Mutex<BTreeSet<String>>,
+    checked: Mutex<Checked>,
+}
+
+/// What was checked so far.
+#[derive(Debug, Default)]
+struct Checked {
+    packages: usize,
+    /// The files with secrets that `allow_secrets` has named.
+    allowed: BTreeSet<String>,
 }
 
 impl PackageArguments {
-    /// Warns of the paths that have allowed no file of the packages that were checked.
-    pub(super) fn warn_of_useless(&self, output: &Output) {
-        let allowed = self.allowed.lock().unwrap_or_else(PoisonError::into_inner);
+    /// Warns of the paths that have allowed no file, if all `packages` were checked: others could hold these files.
+    pub(super) fn warn_of_useless(&self, packages: usize, output: &Output) {
+        let checked = self.checked.lock().unwrap_or_else(PoisonError::into_inner);
+        if checked.packages < packages {
+            return;
+        }
         let useless = self.allow_secrets.iter();
-        for path in useless.filter(|path| !allowed.contains(normal(path))) {
+        for path in useless.filter(|path| !checked.allowed.contains(normal(path))) {
             output.warning(&format!(
                 "--allow-secrets {} allows nothing: no package that was checked holds secrets in a file with exactly this path",
                 in_shell(path)
@@ -75,7 +85,7 @@ impl PackageRules<'_> {
         let mut reasons = link_reasons(archive, format)?;
         reasons.extend(self.secret_reasons(&contents.secrets));
         if label.is_empty() {
-            self.allowed.warn_of_useless(output);
+            self.allowed.warn_of_useless(1, output);
         }
         let files = contents.files.iter();
         let files: Vec<SourceFile<'_>> = files
@@ -116,9 +126,11 @@ impl PackageRules<'_> {
         };
         let (allowed, refused): (Vec<_>, Vec<_>) =
             found.iter().partition(|(path, _)| is_allowed(path));
-        let known = self.allowed.allowed.lock();
-        let mut known = known.unwrap_or_else(PoisonError::into_inner);
-        known.extend(allowed.into_iter().map(|(path, _)| path.clone()));
+        let checked = self.allowed.checked.lock();
+        let mut checked = checked.unwrap_or_else(PoisonError::into_inner);
+        checked.packages += 1;
+        let allowed = allowed.into_iter().map(|(path, _)| path.clone());
+        checked.allowed.extend(allowed);
         let reasons = refused.iter();
         let reasons = reasons.map(|(path, kind)| format!("{} holds {kind}", quoted(path)));
         let remedy = match self.is_tagged {
