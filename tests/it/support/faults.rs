@@ -206,7 +206,7 @@ impl Trace {
     pub fn broken(&self, at: usize, how: Break) -> Option<u16> {
         let operation = &self.operations[at];
         let is = |start| operation.starts_with(start);
-        let is_repeated = match how {
+        let is_unnoticed = match how {
             Break::KilledBefore | Break::KilledAfter => return None,
             // These happen after the response.
             _ if is("R2 delete incoming/") || is("R2 get webhooks/") => true,
@@ -226,7 +226,7 @@ impl Trace {
             Break::Busy => true,
             Break::Before | Break::After | Break::Outage => false,
         };
-        Some(if is_repeated { self.status } else { 503 })
+        Some(if is_unnoticed { self.status } else { 503 })
     }
 
     /// Returns whether the audit log is written before the operation `at`, and so the response sent.

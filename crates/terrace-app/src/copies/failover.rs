@@ -82,9 +82,10 @@ pub(crate) async fn facts<P: Host>(
     let Some(fallback) = &ctx.config.fallback else {
         return Ok(None);
     };
+    let stored = stored(ctx).await?;
     Ok(Some(FailoverAnswer {
         keeps_versions: fallback_requests::keeps_versions(ctx, fallback).await,
-        ..stored(ctx).await?
+        ..stored
     }))
 }
 

@@ -174,9 +174,12 @@ mod tests {
         for (state, text) in [
             (GarbageState::Kept, "kept"),
             (GarbageState::Removing, "removing"),
+            (GarbageState::Marked, "marked"),
+            (GarbageState::Erased, "erased"),
         ] {
-            let text = format!(r#"{{"state":"{text}","since":2}}"#);
             let document = GarbageDocument::becomes(state, UnixTime(2));
+            assert_eq!(document.to_metadata(), [("state", text.to_owned())]);
+            let text = format!(r#"{{"state":"{text}","since":2}}"#);
             assert_eq!(
                 serde_json::from_str::<GarbageDocument>(&text).unwrap(),
                 document

@@ -28,15 +28,15 @@ fn uploaded() -> (Memory, Registry, Documentation) {
     (memory, registry, documentation)
 }
 
-fn state(registry: &Registry) -> Value {
-    registry.read_as_admin(PATH)
-}
-
 /// Returns the same with documentation of the version.
 fn added() -> (Memory, Registry, Documentation) {
     let (memory, registry, documentation) = uploaded();
     documentation.put(&registry, PATH).expect(201);
     (memory, registry, documentation)
+}
+
+fn state(registry: &Registry) -> Value {
+    registry.read_as_admin(PATH)
 }
 
 fn is_stored(memory: &Memory) -> bool {

@@ -76,16 +76,34 @@ impl FactKey {
     /// Returns whether the registry never removes it, so that its absence is a loss: a removed rule leaves a tombstone. A client
     /// can delete its pushed content; tokens and documents about an origin are recreated if lost.
     pub fn is_permanent(&self) -> bool {
-        matches!(
-            self,
+        match self {
             Self::Release(..)
-                | Self::SigningKeys(_)
-                | Self::Status(_)
-                | Self::Audit(_)
-                | Self::Revocation(_)
-                | Self::Rule(_)
-                | Self::Format
-        )
+            | Self::SigningKeys(_)
+            | Self::Status(_)
+            | Self::Audit(_)
+            | Self::Revocation(_)
+            | Self::Rule(_)
+            | Self::Format => true,
+            Self::Token(_)
+            | Self::Origin(_)
+            | Self::Pushed(_)
+            | Self::Change(_)
+            | Self::Written(_)
+            | Self::Lease(_)
+            | Self::AuditHead
+            | Self::RevocationChange
+            | Self::RuleChange
+            | Self::RepairCursor
+            | Self::Failover
+            | Self::FallbackCopy
+            | Self::Webhooks
+            | Self::WebhookState(_)
+            | Self::Garbage(_)
+            | Self::Documentation(..)
+            | Self::Card(_)
+            | Self::OwnerChange(_)
+            | Self::CatalogChange => false,
+        }
     }
 
     /// Returns whether it is written once and never changes.
