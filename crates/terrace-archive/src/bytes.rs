@@ -9,7 +9,6 @@ pub(super) fn take<'a>(bytes: &mut &'a [u8], count: u64) -> &'a [u8] {
 }
 
 /// Little-endian fields.
-
 pub(super) struct Fields<'a> {
     rest: &'a [u8],
 }
