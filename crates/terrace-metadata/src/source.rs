@@ -147,13 +147,17 @@ mod tests {
     }
 
     #[test]
-    fn override_files_are_read_last() {
+    fn override_files_are_read_last_and_others_than_configuration_not() {
         let names = [
             "a_override.tf",
             "main.tf",
             "override.tf.json",
             "z.tf.json",
             "README.md",
+            // These are hidden, or the work of editors.
+            ".main.tf",
+            "main.tf~",
+            "#main.tf#",
         ];
         assert_eq!(
             configuration(&names, Client::Terraform),
@@ -179,12 +183,6 @@ mod tests {
             configuration(&names, Client::Terraform),
             ["main.tf", "main.tf.json", "x.tf.json", "y.tf"]
         );
-    }
-
-    #[test]
-    fn hidden_files_and_those_of_editors_are_ignored() {
-        let names = [".main.tf", "main.tf~", "#main.tf#", "~.tf", "#x.tf"];
-        assert_eq!(configuration(&names, Client::Terraform), ["#x.tf", "~.tf"]);
     }
 
     #[test]
