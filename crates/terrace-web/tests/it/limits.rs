@@ -105,7 +105,7 @@ fn the_form_of_a_comparison_has_the_newest_versions_and_the_compared_ones() {
     let package = fixtures::package(VPC);
     let versions = many_versions(SHOWN_VERSIONS + 50);
     let [.., old, older] = &versions[..] else {
-        unreachable!()
+        panic!("two versions")
     };
     let (old, older) = (&old.version, &older.version);
     let compared = ComparedVersions {

@@ -37,7 +37,7 @@ pub static ALL: LazyLock<Vec<(&str, String)>> = LazyLock::new(|| {
 });
 
 /// Returns all pages as a browser parses them.
-pub fn parsed_pages() -> impl Iterator<Item = (&'static str, Html)> {
+pub(crate) fn parsed_pages() -> impl Iterator<Item = (&'static str, Html)> {
     ALL.iter().map(|(name, page)| (*name, Html::parse(page)))
 }
 
