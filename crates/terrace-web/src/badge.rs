@@ -16,7 +16,7 @@ pub struct BadgeText {
     pub label: String,
     /// The right half.
     pub value: String,
-    /// The colour of the right half. White text on each has a contrast of at least 4.5.
+    /// The colour of the right half. White text on each colour of this file has a contrast of at least 4.5.
     pub colour: &'static str,
 }
 

@@ -82,7 +82,7 @@ pub fn module_part(
     path: &DocumentPath,
     view: &NamedPartView,
     readme: Option<&Rendered>,
-    example: &[ExampleFile<'_>],
+    example_files: &[ExampleFile<'_>],
 ) -> String {
     let Release {
         package, details, ..
@@ -111,7 +111,7 @@ pub fn module_part(
                     @if release.is_installable() { (install::module(site, release, Some(directory), Some(&view.part))) }
                 }
                 @if let Some(readme) = readme { (readme_section(readme, &own_path)) }
-                (files(site, release, &place, example))
+                (files(site, release, &place, example_files))
                 (module_tables::sections(&Place { site, release, directory: &place, part: &view.part }))
                 @if readme.is_some() { p.about-text { a href=(text_path(package, version, path)) { "Download the README as Markdown" } } }
             }

@@ -110,6 +110,7 @@ fn lists(site: &Site) -> Vec<(&'static str, String)> {
     let owner = Owner::of_namespace("acme");
     vec![
         ("start", pages::start(site, &start)),
+        ("start-empty", pages::start(site, &Start::default())),
         ("start-rebuilt", pages::start(site, &rebuilt)),
         (
             "start-private",
