@@ -186,8 +186,8 @@ pub fn check_provider_package(entries: &[Entry], provider_type: &str) -> Vec<Ins
 /// The first bytes of files at the root of an archive ([`crate::HEAD_BYTES`] of each), by their names.
 pub type Heads = BTreeMap<String, Vec<u8>>;
 
-/// Returns warnings for the publisher of a provider's zip for this operating system and architecture: clients install it,
-/// but it cannot start. Where heads are missing, names and modes decide alone.
+/// Returns warnings for the publisher of a provider's zip for this operating system: clients install it, but it cannot
+/// start. Where heads are missing, names and modes decide alone. [`foreign_executable_warning`] checks the architecture.
 pub fn provider_package_warnings(
     entries: &[Entry],
     provider_type: &str,

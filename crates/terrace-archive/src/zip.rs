@@ -168,16 +168,14 @@ impl ZipInspector {
 
     fn list(&self, bytes: &[u8], directory: Directory) -> Result<State, ArchiveError> {
         let listed = read_directory(bytes, directory, self.size)?;
-        let contents = self
-            .contents
-            .map(|_| Contents::new(&listed, directory.offset));
-        let entries: Vec<Entry> = listed.into_iter().map(|it| it.entry).collect();
-        Ok(
-            match contents.filter(|_| are_checked(self.size, &entries)) {
-                Some(contents) => State::Contents(Box::new(contents), entries),
-                None => State::Finished(entries),
-            },
-        )
+        let is_checked =
+            self.contents.is_some() && are_checked(self.size, listed.iter().map(|it| &it.entry));
+        let contents = is_checked.then(|| Contents::new(&listed, directory.offset));
+        let entries = listed.into_iter().map(|it| it.entry).collect();
+        Ok(match contents {
+            Some(contents) => State::Contents(Box::new(contents), entries),
+            None => State::Finished(entries),
+        })
     }
 
     /// Feeds the contents from the tail, if it holds all of the bytes that they need.

@@ -152,6 +152,11 @@ fn a_file_that_its_owner_cannot_read_is_refused_in_both_formats_2_3_9_4_9() {
     };
     let reason = r#"Unreadable { name: "link", mode: 0 }"#;
     assert_eq!(module([unreadable]), reason);
+    let unreadable = of_mode("main.tf", EntryKind::File, 0o100_040);
+    let text = check_module_archive(&[unreadable], None)[0].to_string();
+    for part in ["mode 0040", "(chmod -R u+rX)"] {
+        assert!(text.contains(part), "{text}");
+    }
 }
 
 #[test]
@@ -199,18 +204,16 @@ fn a_provider_that_cannot_start_gives_a_warning() {
     let executable = || (of_mode_755("terraform-provider-x_v1.0.0"), ELF);
     let exe = |head: &'static [u8]| (of_mode_755("terraform-provider-x_v1.0.0.exe"), head);
     let sbom = || file("terraform-provider-x.sbom.json");
-    let other = "clients start \"terraform-provider-x.sbom.json\"";
+    let other = "clients start \"terraform-provider-x.sbom.json\", the first file at the root with the provider's name, \
+                 and not \"terraform-provider-x_v1.0.0";
+    let not_marked = "\"terraform-provider-x\" is not marked executable";
     let script = || (of_mode_755("terraform-provider-x"), &b"#!/bin/sh\n"[..]);
     for (files, platform, warning) in [
-        (
-            vec![(dos, &b""[..])],
-            "darwin_arm64",
-            "not marked executable",
-        ),
+        (vec![(dos, &b""[..])], "darwin_arm64", not_marked),
         (
             vec![(file("terraform-provider-x"), b"")],
             "linux_amd64",
-            "not marked executable",
+            not_marked,
         ),
         (vec![(executable().0, b"")], "linux_amd64", ""),
         (
@@ -221,7 +224,7 @@ fn a_provider_that_cannot_start_gives_a_warning() {
         (
             vec![(executable().0, b"")],
             "windows_amd64",
-            "does not end in .exe",
+            "\"terraform-provider-x_v1.0.0\" does not end in .exe",
         ),
         // The executable is known by its mode, or by its first bytes.
         (

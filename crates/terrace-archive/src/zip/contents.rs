@@ -11,7 +11,7 @@ use super::local::{self, LocalHeader};
 use super::span::{Listed, in_order};
 
 /// Returns whether the contents of a zip of this size with these entries are small enough to be checked.
-pub(crate) fn are_checked(size: u64, entries: &[Entry]) -> bool {
+pub(crate) fn are_checked<'e>(size: u64, entries: impl IntoIterator<Item = &'e Entry>) -> bool {
     size.max(unpacked(entries)) <= limits::ZIP_CONTENTS_BYTES
 }
 

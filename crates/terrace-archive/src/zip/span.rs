@@ -10,7 +10,8 @@ pub(super) struct Listed {
     pub(super) flags: u16,
     pub(super) crc: u32,
     pub(super) start: u64,
-    /// The end of the minimum bytes that it occupies: its local header, its name and its content.
+    /// The end of the minimum bytes that it occupies: its local header, its name and its content. In `Contents`, the end
+    /// of the maximum: the start of the next entry, or of the directory.
     pub(super) end: u64,
 }
 
