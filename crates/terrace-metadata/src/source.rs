@@ -158,10 +158,20 @@ mod tests {
             ".main.tf",
             "main.tf~",
             "#main.tf#",
+            // These are not.
+            "#x.tf",
+            "~.tf",
         ];
         assert_eq!(
             configuration(&names, Client::Terraform),
-            ["main.tf", "z.tf.json", "a_override.tf", "override.tf.json"]
+            [
+                "#x.tf",
+                "main.tf",
+                "z.tf.json",
+                "~.tf",
+                "a_override.tf",
+                "override.tf.json"
+            ]
         );
     }
 

@@ -299,6 +299,9 @@ mod tests {
                     parsed.blocks.iter().any(|block| block.kind == "z"),
                     "{open} {levels}"
                 );
+                // `1 +` and `a.` do not nest.
+                let is_within = levels <= limits::NESTING_LEVELS || matches!(open, "1 + " | "a.");
+                assert!(is_within || !parsed.faults.is_empty(), "{open} {levels}");
                 let text = format!("a {{\n b = {}", open.repeat(levels));
                 parse(&text);
             }

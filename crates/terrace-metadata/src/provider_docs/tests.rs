@@ -175,8 +175,15 @@ fn a_page_has_its_frontmatter_in_the_navigation_only() {
 
 #[test]
 fn the_rejections_of_other_tools_are_warnings_with_file_and_line() {
+    let long = format!("docs/resources/{}.md", "i".repeat(200));
+    let too_long = format!(
+        "{}: the page is left out, because its name has 200 characters, and at most 128 are allowed",
+        shown(&long)
+    );
     let found = draft(&[
         ("docs/index.md", b"---\nsubcategory: x\nlayout: y\n---\n"),
+        ("docs/resources/.a.md", b""),
+        (&long, b""),
         ("docs/guides/start.md", b"---\nsidebar_current: z\n---\n"),
         ("docs/resources/a.md", b"# no frontmatter"),
         ("docs/resources/b.md", b"---\npage_title: a: b\n---\n"),
@@ -188,9 +195,11 @@ fn the_rejections_of_other_tools_are_warnings_with_file_and_line() {
     assert_eq!(
         warnings(&found),
         [
+            "docs/resources/.a.md: the page is left out, because its name begins with a dot",
             "docs/resources/c.txt: the file is left out, because its extension is not .md",
             "docs/resources/d/e.md: resources/d is no directory of pages; the file is left out",
             "docs/resources/f g.md: the page is left out, because its name has characters other than ASCII letters, digits, dots, dashes and underscores",
+            &too_long,
             "docs/index.md:3: the frontmatter must not contain layout; remove the line",
             "docs/index.md:2: the frontmatter must not contain subcategory; remove the line",
             "docs/guides/start.md:2: the frontmatter must not contain sidebar_current; remove the line",
