@@ -23,7 +23,7 @@ impl PacketError {
         Self::malformed("the packet data are truncated")
     }
 
-    /// Returns the reason why clients would not read a key, of which they read this packet first.
+    /// Returns it as the reason why clients refuse this key. `Skipped` may come only from the primary key.
     pub(super) fn of_key(self, key: KeyName) -> OpenPgpError {
         match self {
             Self::Skipped(reason) => OpenPgpError::UnknownKey { key, reason },

@@ -80,10 +80,10 @@ fn the_first_registered_key_among_the_signers_is_final() {
     ]
     .concat();
     let key = |key| keys(&forge::armored(&forge::certificate(key)));
-    let (first, second) = (key(&first), key(&second));
-    let in_order = [second.clone(), first.clone()].concat();
+    let (first, second, unrelated) = (key(&first), key(&second), key(&Key::v4(3)));
+    let in_order = [unrelated, second.clone(), first.clone()].concat();
     let verified = verify_detached(&in_order, SIGNED, &signatures, NEXT_DAY).unwrap();
-    assert_eq!(verified.key, &in_order[0]);
+    assert_eq!(verified.key, &in_order[1]);
     let reversed = [first, second].concat();
     verify_detached(&reversed, SIGNED, &signatures, NEXT_DAY).unwrap_err();
 }
@@ -126,6 +126,9 @@ fn line_endings_matter_only_to_binary_signatures() {
     let check = |signature| verify_detached(&key, windows.as_bytes(), signature, NEXT_DAY);
     assert!(check(binary!("text.sig")).is_ok());
     check(binary!("default.sig")).unwrap_err();
+    let spaced = [SIGNED, b" "].concat();
+    let verified = verify_detached(&key, &spaced, binary!("text.sig"), NEXT_DAY);
+    assert_refused(verified, "WrongSignature");
 }
 
 #[test]

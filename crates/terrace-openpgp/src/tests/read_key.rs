@@ -456,7 +456,14 @@ fn a_key_that_would_be_too_long_when_stored_is_refused() {
 fn a_key_id_is_written_in_upper_case_and_read_in_either() {
     let id: KeyId = "00c0ffee00000001".parse().unwrap();
     assert_eq!(id.to_string(), "00C0FFEE00000001");
-    for text in ["", "C0FFEE", "+0C0FFEE00000001", "00C0FFEE0000000G"] {
+    assert_eq!(id.to_string().parse(), Ok(id));
+    for text in [
+        "",
+        "C0FFEE",
+        "000C0FFEE00000001",
+        "+0C0FFEE00000001",
+        "00C0FFEE0000000G",
+    ] {
         assert_refused(text.parse::<KeyId>(), "KeyId(");
     }
 }
