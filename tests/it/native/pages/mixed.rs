@@ -55,15 +55,20 @@ fn the_pages_of_a_public_package_in_a_private_registry_are_public() {
 
 #[test]
 fn crawlers_are_kept_out_only_if_no_package_is_public() {
-    let robots = |vars: &[(&str, &str)]| registry(vars).get("/robots.txt").expect(200).text();
+    let robots = |vars: &[(&str, &str)]| {
+        let registry = registry(vars);
+        let text = registry.get("/robots.txt").expect(200).text();
+        (text, registry.origin())
+    };
     let private = ("TERRACE_ACCESS", "private");
     let except = ("TERRACE_ACCESS_EXCEPT", "acme");
-    let everything = "Disallow: /\n";
-    assert!(robots(&[private]).contains(everything));
+    assert_eq!(robots(&[private]).0, "User-agent: *\nDisallow: /\n");
     for vars in [&[private, except][..], &[except], &[]] {
-        let text = robots(vars);
+        let (text, origin) = robots(vars);
+        assert!(text.starts_with("User-agent: *\n"), "{text}");
+        let sitemap = format!("\nSitemap: {origin}/sitemap.xml\n");
         assert!(
-            !text.contains(everything) && text.contains("Sitemap: "),
+            !text.contains("Disallow: /\n") && text.contains(&sitemap),
             "{text}"
         );
     }
