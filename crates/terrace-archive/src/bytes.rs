@@ -1,5 +1,14 @@
-//! Reads little-endian fields from the front of a slice.
+//! Reads from the front of a slice.
 
+/// Takes up to `count` bytes off the front.
+pub(super) fn take<'a>(bytes: &mut &'a [u8], count: u64) -> &'a [u8] {
+    let count = usize::try_from(count).map_or(bytes.len(), |count| count.min(bytes.len()));
+    let (taken, rest) = bytes.split_at_checked(count).unwrap_or((bytes, &[]));
+    *bytes = rest;
+    taken
+}
+
+/// Little-endian fields.
 pub(super) struct Fields<'a> {
     rest: &'a [u8],
 }

@@ -136,65 +136,6 @@ pub enum InstallError {
     More(usize),
 }
 
-/// A warning for the publisher of an archive that can be published.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum ArchiveWarning {
-    /// An executable that does not run on systems with file modes.
-    #[error("{} is not marked executable, and clients keep modes: the provider installs but cannot start; set the mode (chmod +x), and pack again", quoted(.0))]
-    NotExecutable(String),
-    /// A file that clients start in place of the provider's executable.
-    #[error("clients start {}, the first file at the root with the provider's name, and not {}: the provider installs but cannot start; rename or remove it, and pack again", quoted(.started), quoted(.executable))]
-    OtherStarted {
-        /// The file that they start.
-        started: String,
-        /// The executable.
-        executable: String,
-    },
-    /// An executable that Windows does not know as one.
-    #[error("{} does not end in .exe, so Windows does not start it: rename it, and pack again", quoted(.0))]
-    NotExe(String),
-    /// An executable for another system or machine.
-    #[error("{} is built for another platform ({program}), so it cannot start on {os}_{arch}: pack the one for this platform", quoted(.name))]
-    OtherPlatform {
-        /// The executable.
-        name: String,
-        /// The program that it is.
-        program: Program,
-        /// The operating system of the package.
-        os: String,
-        /// The architecture of the package.
-        arch: String,
-    },
-    /// Symbolic links in a tar.
-    #[error("clients unpack symbolic links as empty files ({count} in the archive, the first is {}); pack the files that they point to", quoted(.first))]
-    Symlinks {
-        /// The name of the first one.
-        first: String,
-        /// The number of links.
-        count: usize,
-    },
-    /// Files with names that usually hold secrets.
-    #[error("the archive has files that may hold secrets ({count}, the first is {}), and a published version cannot be removed", quoted(.first))]
-    Secrets {
-        /// The name of the first one.
-        first: String,
-        /// The number of such files.
-        count: usize,
-    },
-    /// Two names that some file systems treat as one. Only ASCII letters are compared, to avoid Unicode's
-    /// tables.
-    #[error("{} and {} differ only in case: on a case-insensitive file system, one replaces the other", quoted(.one), quoted(.other))]
-    SameButForCase {
-        /// The first name.
-        one: String,
-        /// The second name.
-        other: String,
-    },
-    /// A zip that is too large for its contents to be checked.
-    #[error("the zip has or unpacks to more than {max} MiB, so the registry reads only its list of entries and does not check their contents: unpack it once to test it (unzip -t)", max = limits::ZIP_CONTENTS_BYTES >> 20)]
-    ContentsUnchecked,
-}
-
 fn but_there_is(instead: &Option<String>) -> String {
     instead.as_ref().map_or_else(String::new, |name| {
         format!("; found {} instead", quoted(name))
@@ -245,49 +186,78 @@ pub fn check_provider_package(entries: &[Entry], provider_type: &str) -> Vec<Ins
 /// The first bytes of files at the root of an archive ([`crate::HEAD_BYTES`] of each), by their names.
 pub type Heads = BTreeMap<String, Vec<u8>>;
 
-/// Returns warnings for the publisher of a provider's zip for this operating system and architecture: clients install it,
-/// but it cannot start. Where heads are missing, names and modes decide alone.
+/// Returns warnings for the publisher of a provider's zip for this operating system: clients install it, but it cannot
+/// start. Where heads are missing, names and modes decide alone. [`foreign_executable_warning`] checks the architecture.
 pub fn provider_package_warnings(
+    entries: &[Entry],
+    provider_type: &str,
+    os: &str,
+    heads: &Heads,
+) -> Vec<String> {
+    let candidates = executables(entries, provider_type);
+    let executable = executable(&candidates, os, heads);
+    let Some((started, executable)) = candidates.first().zip(executable) else {
+        return Vec::new();
+    };
+    let (first, name) = (quoted(&started.name), quoted(&executable.name));
+    let other = format!(
+        "clients start {first}, the first file at the root with the provider's name, and not {name}: the provider installs but \
+         cannot start; rename or remove it, and pack again"
+    );
+    let not_executable = match os {
+        "windows" => format!(
+            "{name} does not end in .exe, so Windows does not start it: rename it, and pack again"
+        ),
+        _ => format!(
+            "{name} is not marked executable, and clients keep modes: the provider installs but cannot start; set the mode (chmod +x), and pack again"
+        ),
+    };
+    let is_other = executable.name != started.name;
+    let warnings = [
+        is_other.then_some(other),
+        (!runs(executable, os)).then_some(not_executable),
+    ];
+    warnings.into_iter().flatten().collect()
+}
+
+/// Returns a warning if the executable of a provider's zip is built for another system or machine than this one.
+pub fn foreign_executable_warning(
     entries: &[Entry],
     provider_type: &str,
     (os, arch): (&str, &str),
     heads: &Heads,
-) -> Vec<ArchiveWarning> {
-    let candidates = executables(entries, provider_type);
-    let Some(started) = candidates.first() else {
-        return Vec::new();
+) -> Option<String> {
+    let executable = executable(&executables(entries, provider_type), os, heads)?;
+    let program = Program::read(head(executable, heads))?;
+    let name = quoted(&executable.name);
+    (!program.is_for(os, arch)).then(|| {
+        format!(
+            "{name} is built for another platform ({program}), so it cannot start on {os}_{arch}: pack the one for this platform"
+        )
+    })
+}
+
+/// Returns the executable among the files that clients would start: a program, or else a file that the system may run.
+fn executable<'a>(candidates: &[&'a Entry], os: &str, heads: &Heads) -> Option<&'a Entry> {
+    let is_program = |entry: &Entry| {
+        let head = head(entry, heads);
+        head.starts_with(b"#!") || Program::read(head).is_some()
     };
-    let is_windows = os == "windows";
-    let runs = |entry: &Entry| match is_windows {
-        true => ends_with(&entry.name, ".exe"),
-        false => entry.unix_mode.is_some_and(|mode| mode & 0o111 != 0),
-    };
-    let head = |entry: &Entry| heads.get(&entry.name).map_or(&[][..], Vec::as_slice);
-    let is_program =
-        |entry: &Entry| head(entry).starts_with(b"#!") || Program::read(head(entry)).is_some();
     let find = |is_one: &dyn Fn(&Entry) -> bool| candidates.iter().find(|entry| is_one(entry));
-    let executable = find(&is_program).or_else(|| find(&runs)).unwrap_or(started);
-    let name = || executable.name.clone();
-    let mut warnings = Vec::new();
-    if executable.name != started.name {
-        warnings.push(ArchiveWarning::OtherStarted {
-            started: started.name.clone(),
-            executable: name(),
-        });
+    let found = find(&is_program).or_else(|| find(&|entry| runs(entry, os)));
+    found.or(candidates.first()).copied()
+}
+
+/// Returns whether a system may run a file, by its name and its mode.
+fn runs(entry: &Entry, os: &str) -> bool {
+    match os {
+        "windows" => ends_with(&entry.name, ".exe"),
+        _ => entry.unix_mode.is_some_and(|mode| mode & 0o111 != 0),
     }
-    match (runs(executable), is_windows) {
-        (true, _) => {}
-        (false, true) => warnings.push(ArchiveWarning::NotExe(name())),
-        (false, false) => warnings.push(ArchiveWarning::NotExecutable(name())),
-    }
-    let program = Program::read(head(executable)).filter(|program| !program.is_for(os, arch));
-    warnings.extend(program.map(|program| ArchiveWarning::OtherPlatform {
-        name: name(),
-        program,
-        os: os.to_owned(),
-        arch: arch.to_owned(),
-    }));
-    warnings
+}
+
+fn head<'h>(entry: &Entry, heads: &'h Heads) -> &'h [u8] {
+    heads.get(&entry.name).map_or(&[], Vec::as_slice)
 }
 
 /// Returns all reasons why clients could not install a module from an archive, or from a directory in it;
@@ -320,25 +290,24 @@ pub fn check_module_archive(entries: &[Entry], subdir: Option<&str>) -> Vec<Inst
 }
 
 /// Returns warnings for the publisher of a module's archive.
-pub fn module_archive_warnings(entries: &[Entry]) -> Vec<ArchiveWarning> {
-    let mut links = entries
-        .iter()
-        .filter(|entry| entry.kind == EntryKind::Symlink);
-    let first = links.next();
-    let warning = first.map(|first| ArchiveWarning::Symlinks {
-        first: first.name.clone(),
-        count: 1 + links.count(),
+pub fn module_archive_warnings(entries: &[Entry]) -> Vec<String> {
+    let counted = |is_one: &dyn Fn(&Entry) -> bool| {
+        let mut found = entries.iter().filter(|entry| is_one(entry));
+        let first = quoted(&found.next()?.name).to_string();
+        Some((first, 1 + found.count()))
+    };
+    let links = counted(&|entry| entry.kind == EntryKind::Symlink).map(|(first, count)| {
+        format!(
+            "clients unpack symbolic links as empty files ({count} in the archive, the first is {first}); pack the files that they point to"
+        )
     });
-    let mut warnings: Vec<ArchiveWarning> = warning.into_iter().collect();
-    let mut secrets = entries.iter().filter(|entry| may_hold_secrets(&entry.name));
-    if let Some(first) = secrets.next() {
-        warnings.push(ArchiveWarning::Secrets {
-            first: first.name.clone(),
-            count: 1 + secrets.count(),
-        });
-    }
-    warnings.extend(same_but_for_case(entries));
-    warnings
+    let secrets = counted(&|entry| may_hold_secrets(&entry.name)).map(|(first, count)| {
+        format!(
+            "the archive has files that may hold secrets ({count}, the first is {first}), and a published version cannot be removed"
+        )
+    });
+    let warnings = [links, secrets, same_but_for_case(entries)];
+    warnings.into_iter().flatten().collect()
 }
 
 /// Returns whether a file with this name may hold secrets: also if it may hold a public key or certificate as well.
@@ -353,20 +322,30 @@ fn ends_with(name: &str, end: &str) -> bool {
     last.is_some_and(|last| last.eq_ignore_ascii_case(end))
 }
 
-fn same_but_for_case(entries: &[Entry]) -> Option<ArchiveWarning> {
-    let mut seen = std::collections::BTreeMap::new();
+/// Returns a warning about two names that some file systems treat as one. Only ASCII letters are compared, to avoid Unicode's
+/// tables.
+fn same_but_for_case(entries: &[Entry]) -> Option<String> {
+    let mut seen = BTreeMap::new();
     entries.iter().find_map(|entry| {
         let earlier = seen.insert(entry.name.to_ascii_lowercase(), &entry.name)?;
-        (*earlier != entry.name).then(|| ArchiveWarning::SameButForCase {
-            one: earlier.clone(),
-            other: entry.name.clone(),
+        (*earlier != entry.name).then(|| {
+            let (one, other) = (quoted(earlier), quoted(&entry.name));
+            format!(
+                "{one} and {other} differ only in case: on a case-insensitive file system, one replaces the other"
+            )
         })
     })
 }
 
 /// Returns a warning for the publisher of a module's zip if its contents are not checked.
-pub fn zip_contents_warning(size: u64, entries: &[Entry]) -> Option<ArchiveWarning> {
-    (!zip::are_checked(size, entries)).then_some(ArchiveWarning::ContentsUnchecked)
+pub fn zip_contents_warning(size: u64, entries: &[Entry]) -> Option<String> {
+    let max = limits::ZIP_CONTENTS_BYTES >> 20;
+    (!zip::are_checked(size, entries)).then(|| {
+        format!(
+            "the zip has or unpacks to more than {max} MiB, so the registry reads only its list of entries and does not check their \
+             contents: unpack it once to test it (unzip -t)"
+        )
+    })
 }
 
 /// Collects reasons, up to the limit.

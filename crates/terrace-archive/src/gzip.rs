@@ -15,6 +15,7 @@ const OPTIONAL: [(u8, Part); 4] = [
     (1 << 1, Part::HeaderCrc),
 ];
 
+#[derive(Default)]
 pub(super) struct Gunzip {
     part: Part,
     /// The bytes of the part that have arrived.
@@ -27,9 +28,10 @@ pub(super) struct Gunzip {
 }
 
 /// The part of a member that the next byte belongs to.
-#[derive(Clone, Copy)]
+#[derive(Default, Clone, Copy)]
 enum Part {
     /// The first ten bytes.
+    #[default]
     Fixed,
     ExtraLength,
     Extra(u16),
@@ -41,17 +43,6 @@ enum Part {
 }
 
 impl Gunzip {
-    pub(super) fn new() -> Self {
-        Self {
-            part: Part::Fixed,
-            held: Vec::new(),
-            inflater: Inflater::new(),
-            header_crc: Hasher::new(),
-            flags: 0,
-            members: 0,
-        }
-    }
-
     /// Inflates `bytes`, and passes each inflated piece to `out`.
     pub(super) fn feed(
         &mut self,

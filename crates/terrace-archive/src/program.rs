@@ -5,7 +5,7 @@ pub const HEAD_BYTES: u64 = 1024;
 
 /// A program in a known format.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Program {
+pub(super) struct Program {
     format: &'static str,
     /// The machine, by Go's name, if it is known.
     machine: Option<&'static str>,
@@ -17,7 +17,7 @@ const PE: &str = "PE (Windows)";
 
 impl Program {
     /// Returns the program that a file starts with; `None` if the format is unknown, such as that of a script.
-    pub fn read(head: &[u8]) -> Option<Self> {
+    pub(super) fn read(head: &[u8]) -> Option<Self> {
         let (format, machine) = match head {
             [0x7f, b'E', b'L', b'F', ..] => (ELF, elf_machine(head)),
             [0xcf | 0xce, 0xfa, 0xed, 0xfe, ..] => (MACH_O, mach_machine(head)),
@@ -30,7 +30,7 @@ impl Program {
     }
 
     /// Returns whether the program may run on a platform by its own format and machine: not by an emulation.
-    pub fn is_for(&self, os: &str, arch: &str) -> bool {
+    pub(super) fn is_for(&self, os: &str, arch: &str) -> bool {
         let format = match os {
             "windows" => PE,
             "darwin" | "ios" => MACH_O,

@@ -9,23 +9,27 @@ mod pax;
 use header::{Header, HeaderError};
 use pax::Pax;
 
+use super::bytes::take;
 use super::{ArchiveError, Entry, EntryKind, Method, limits};
 
 const BLOCK_BYTES: usize = 512;
 
 /// A reader of tar blocks.
+#[derive(Default)]
 pub(super) struct Tar {
     state: State,
-    block: [u8; BLOCK_BYTES],
-    filled: usize,
+    /// The bytes of the incomplete block.
+    block: Vec<u8>,
     /// Values from extension headers for the next entry.
     coming: Coming,
     entries: Vec<Entry>,
     names_bytes: u64,
 }
 
+#[derive(Default)]
 enum State {
     /// Expects a header.
+    #[default]
     Header,
     /// Skips this many bytes of content and padding.
     Skip(u64),
@@ -58,47 +62,33 @@ struct Coming {
 }
 
 impl Tar {
-    pub(super) fn new() -> Self {
-        Self {
-            state: State::Header,
-            block: [0; BLOCK_BYTES],
-            filled: 0,
-            coming: Coming::default(),
-            entries: Vec::new(),
-            names_bytes: 0,
-        }
-    }
-
     pub(super) fn feed(&mut self, mut bytes: &[u8]) -> Result<(), ArchiveError> {
         while !bytes.is_empty() {
-            let taken = match &mut self.state {
+            match &mut self.state {
                 State::Skip(left) => {
-                    let (taken, rest) = take(bytes, *left);
-                    *left -= taken.len() as u64;
+                    *left -= take(&mut bytes, *left).len() as u64;
                     if *left == 0 {
                         self.state = State::Header;
                     }
-                    bytes = rest;
-                    continue;
                 }
                 State::Meta { left, body, .. } => {
-                    let (taken, rest) = take(bytes, *left);
+                    let taken = take(&mut bytes, *left);
                     body.extend_from_slice(taken);
                     *left -= taken.len() as u64;
-                    bytes = rest;
                     self.end_meta()?;
-                    continue;
                 }
                 State::Ended if bytes.iter().any(|byte| *byte != 0) => {
                     return Err(ArchiveError::TarTrailing);
                 }
                 State::Ended => return Ok(()),
-                State::Header | State::EndMark => self.fill_block(bytes),
-            };
-            bytes = bytes.get(taken..).unwrap_or_default();
-            if self.filled == BLOCK_BYTES {
-                self.filled = 0;
-                self.take_block()?;
+                State::Header | State::EndMark => {
+                    let missing = BLOCK_BYTES.saturating_sub(self.block.len());
+                    self.block.extend(take(&mut bytes, missing as u64));
+                    if self.block.len() == BLOCK_BYTES {
+                        let block = std::mem::take(&mut self.block);
+                        self.take_block(&block)?;
+                    }
+                }
             }
         }
         Ok(())
@@ -109,7 +99,7 @@ impl Tar {
             // Go accepts a tar with one zero block at the end, or with none. Without any, the writer was
             // never closed, so its last entries may be missing.
             State::Ended => {}
-            State::EndMark if self.filled == 0 => {}
+            State::EndMark if self.block.is_empty() => {}
             _ => return Err(ArchiveError::Truncated),
         }
         if self.entries.is_empty() {
@@ -119,32 +109,22 @@ impl Tar {
         }
     }
 
-    fn fill_block(&mut self, bytes: &[u8]) -> usize {
-        let place = self.block.get_mut(self.filled..).unwrap_or_default();
-        let count = place.len().min(bytes.len());
-        for (target, byte) in place.iter_mut().zip(bytes) {
-            *target = *byte;
-        }
-        self.filled += count;
-        count
-    }
-
-    fn take_block(&mut self) -> Result<(), ArchiveError> {
-        let zeros = self.block.iter().all(|byte| *byte == 0);
+    fn take_block(&mut self, block: &[u8]) -> Result<(), ArchiveError> {
+        let zeros = block.iter().all(|byte| *byte == 0);
         self.state = match (&self.state, zeros) {
             (State::EndMark, true) => State::Ended,
             (State::EndMark, false) => return Err(ArchiveError::TarTrailing),
             // Extension headers belong to an entry, so an end marker after one is premature.
             (_, true) if self.coming.is_some() => return Err(ArchiveError::Truncated),
             (_, true) => State::EndMark,
-            (_, false) => self.take_header()?,
+            (_, false) => self.take_header(block)?,
         };
         Ok(())
     }
 
-    fn take_header(&mut self) -> Result<State, ArchiveError> {
+    fn take_header(&mut self, block: &[u8]) -> Result<State, ArchiveError> {
         let after = self.entries.len();
-        let header = Header::read(&self.block).map_err(|fault| match fault {
+        let header = Header::read(block).map_err(|fault| match fault {
             HeaderError::Checksum => ArchiveError::TarChecksum(after),
             HeaderError::Number(field) => ArchiveError::TarNumber { after, field },
         })?;
@@ -304,11 +284,6 @@ fn kind(type_flag: u8, mode: u32, name: &str) -> EntryKind {
 fn padding(size: u64) -> u64 {
     let block = BLOCK_BYTES as u64;
     (block - size % block) % block
-}
-
-fn take(bytes: &[u8], limit: u64) -> (&[u8], &[u8]) {
-    let count = usize::try_from(limit).map_or(bytes.len(), |limit| limit.min(bytes.len()));
-    bytes.split_at_checked(count).unwrap_or((bytes, &[]))
 }
 
 fn until_nul(bytes: &[u8]) -> &[u8] {

@@ -8,6 +8,7 @@ use super::{ArchiveError, Entry, limits};
 ///
 /// It keeps the list and at most one extension header, never the content of an entry: about 100 KiB
 /// besides the names, whatever the size of the archive.
+#[derive(Default)]
 pub struct TarGzInspector {
     gunzip: Gunzip,
     tar: Tar,
@@ -16,34 +17,7 @@ pub struct TarGzInspector {
     failed: Option<ArchiveError>,
 }
 
-impl Default for TarGzInspector {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl std::fmt::Debug for TarGzInspector {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("TarGzInspector")
-            .field("compressed", &self.compressed)
-            .field("uncompressed", &self.uncompressed)
-            .field("failed", &self.failed)
-            .finish_non_exhaustive()
-    }
-}
-
 impl TarGzInspector {
-    /// Starts an inspection.
-    pub fn new() -> Self {
-        Self {
-            gunzip: Gunzip::new(),
-            tar: Tar::new(),
-            compressed: 0,
-            uncompressed: 0,
-            failed: None,
-        }
-    }
-
     /// Takes the next bytes of the archive, in pieces of any size.
     ///
     /// # Errors

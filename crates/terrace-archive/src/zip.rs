@@ -40,7 +40,6 @@ pub enum Step {
 /// outside the tail. Created [`with_contents`](Self::with_contents), it then reads the entries themselves.
 ///
 /// It decides from the bytes read so far which bytes it needs next; the caller does the reading.
-#[derive(Debug)]
 pub struct ZipInspector {
     size: u64,
     /// The size of one read of the contents; `None` if they are not read.
@@ -48,7 +47,6 @@ pub struct ZipInspector {
     state: State,
 }
 
-#[derive(Debug)]
 enum State {
     Tail,
     Directory(Directory),
@@ -169,13 +167,15 @@ impl ZipInspector {
     }
 
     fn list(&self, bytes: &[u8], directory: Directory) -> Result<State, ArchiveError> {
-        let (entries, spans) = read_directory(bytes, directory, self.size)?;
-        if self.contents.is_some() && are_checked(self.size, &entries) {
-            let contents = Contents::new(&spans, &entries, directory.offset);
-            Ok(State::Contents(Box::new(contents), entries))
-        } else {
-            Ok(State::Finished(entries))
-        }
+        let listed = read_directory(bytes, directory, self.size)?;
+        let is_checked =
+            self.contents.is_some() && are_checked(self.size, listed.iter().map(|it| &it.entry));
+        let contents = is_checked.then(|| Contents::new(&listed, directory.offset));
+        let entries = listed.into_iter().map(|it| it.entry).collect();
+        Ok(match contents {
+            Some(contents) => State::Contents(Box::new(contents), entries),
+            None => State::Finished(entries),
+        })
     }
 
     /// Feeds the contents from the tail, if it holds all of the bytes that they need.

@@ -26,9 +26,8 @@ use crate::storage::archive_url::ArchiveUrls;
 use crate::storage::key::{ArchiveKey, ArchiveKind, IndexKey};
 use crate::storage::release::Release;
 use terrace_archive::{
-    ArchiveFormat, ArchiveWarning, Entry, Heads, ZipInspector, check_module_archive,
-    check_provider_package, module_archive_warnings, provider_package_warnings,
-    zip_contents_warning,
+    ArchiveFormat, Entry, Heads, ZipInspector, check_module_archive, check_provider_package,
+    module_archive_warnings, provider_package_warnings, zip_contents_warning,
 };
 use terrace_base::digest::Sha256;
 use terrace_base::time::UnixTime;
@@ -242,9 +241,8 @@ impl ExpectedArchive {
     pub fn remarks(&self, entries: &[Entry]) -> Vec<String> {
         let warnings = match &self.contents {
             ExpectedContents::Provider(provider_type, platform) => {
-                let platform = (platform.os(), platform.arch());
                 let unread = Heads::default();
-                provider_package_warnings(entries, provider_type.as_str(), platform, &unread)
+                provider_package_warnings(entries, provider_type.as_str(), platform.os(), &unread)
             }
             ExpectedContents::Module(_) => {
                 let mut warnings = module_archive_warnings(entries);
@@ -268,7 +266,7 @@ impl ExpectedArchive {
     }
 
     /// Returns a warning if the module is a zip too large to unpack, so that its entries were only listed.
-    fn contents_unchecked(&self, entries: &[Entry]) -> Option<ArchiveWarning> {
+    fn contents_unchecked(&self, entries: &[Entry]) -> Option<String> {
         match self.format() {
             ArchiveFormat::Zip => zip_contents_warning(self.size, entries),
             ArchiveFormat::TarGz => None,

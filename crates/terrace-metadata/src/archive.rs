@@ -3,15 +3,13 @@
 mod gzip;
 mod shrink;
 
-use terrace_core::documentation::{Contents, Head, HeadError, Member};
+use terrace_core::documentation::{Contents, Head, Member};
 use terrace_core::limits::{
     DOCUMENTATION_BYTES, DOCUMENTATION_HEAD_BYTES, DOCUMENTATION_PAGES, PAGE_BYTES,
 };
 use terrace_core::model::package::Package;
 
 use crate::draft::Draft;
-
-pub use gzip::GzipError;
 
 /// A packed archive. The same draft results in the same bytes.
 #[derive(Debug, Clone, PartialEq)]
@@ -29,20 +27,6 @@ pub struct Archive {
 pub struct OpenArchive<'a> {
     head: Head,
     pages: &'a [u8],
-}
-
-/// The reason why an archive cannot be read.
-#[derive(Debug, thiserror::Error)]
-pub enum ArchiveError {
-    /// A member is not valid gzip.
-    #[error("the archive of the documentation is damaged: {0}")]
-    Gzip(#[from] GzipError),
-    /// The head is not accepted.
-    #[error(transparent)]
-    Head(#[from] HeadError),
-    /// A page is not in the archive.
-    #[error("the page is outside the archive of the documentation")]
-    Outside,
 }
 
 impl Draft {
@@ -158,11 +142,11 @@ impl<'a> OpenArchive<'a> {
     ///
     /// # Errors
     /// The reason why the archive is not accepted.
-    pub fn parse(bytes: &'a [u8], package: &Package) -> Result<Self, ArchiveError> {
-        let (head, length) = gzip::contents(bytes, DOCUMENTATION_HEAD_BYTES)?;
+    pub fn parse(bytes: &'a [u8], package: &Package) -> Result<Self, String> {
+        let (head, length) = contents(bytes, DOCUMENTATION_HEAD_BYTES)?;
         let pages = bytes.get(length..).unwrap_or_default();
         let available = u64::try_from(pages.len()).unwrap_or(u64::MAX);
-        let head = Head::parse(&head, package, available)?;
+        let head = Head::parse(&head, package, available).map_err(|error| error.to_string())?;
         Ok(Self { head, pages })
     }
 
@@ -175,15 +159,20 @@ impl<'a> OpenArchive<'a> {
     ///
     /// # Errors
     /// The reason why it cannot be read.
-    pub fn page(&self, member: Member) -> Result<Vec<u8>, ArchiveError> {
-        let length = usize::try_from(member.length).map_err(|_| ArchiveError::Outside)?;
-        let size = usize::try_from(member.size).map_err(|_| ArchiveError::Outside)?;
-        let start = usize::try_from(member.offset).map_err(|_| ArchiveError::Outside)?;
-        let end = start.checked_add(length).ok_or(ArchiveError::Outside)?;
-        let member = self.pages.get(start..end).ok_or(ArchiveError::Outside)?;
-        let (contents, _) = gzip::contents(member, size)?;
-        Ok(contents)
+    pub fn page(&self, member: Member) -> Result<Vec<u8>, String> {
+        let [start, length] = [member.offset, u64::from(member.length)].map(usize::try_from);
+        let place = start.ok().zip(length.ok());
+        let page = place.and_then(|(start, length)| self.pages.get(start..)?.get(..length));
+        let page = page.ok_or("the page is outside the archive of the documentation")?;
+        let size = usize::try_from(member.size).unwrap_or(usize::MAX);
+        Ok(contents(page, size)?.0)
     }
+}
+
+/// Returns the contents of the first member of gzip, and its length.
+fn contents(bytes: &[u8], limit: usize) -> Result<(Vec<u8>, usize), String> {
+    let damaged = |reason| format!("the archive of the documentation is damaged: {reason}");
+    gzip::contents(bytes, limit).map_err(damaged)
 }
 
 #[cfg(test)]

@@ -110,18 +110,16 @@ mod tests {
             path,
             bytes: text.as_bytes(),
         });
-        let found: Vec<_> = module_sources(&files)
-            .into_iter()
-            .map(|it| (it.file, it.line, it.source))
-            .collect();
-        let expected = [
-            ("main.tf", 3, "../a"),
-            ("modules/x/x.tofu", 1, "./b"),
-            ("deep/y/y.tf.json", 2, "../c"),
-        ];
-        let expected =
-            expected.map(|(file, line, source)| (file.into(), Some(line), source.into()));
-        assert_eq!(found, expected);
+        let found = module_sources(&files).into_iter();
+        let found = found.map(|it| format!("{}:{:?}: {}", it.file, it.line, it.source));
+        assert_eq!(
+            found.collect::<Vec<_>>(),
+            [
+                "main.tf:Some(3): ../a",
+                "modules/x/x.tofu:Some(1): ./b",
+                "deep/y/y.tf.json:Some(2): ../c",
+            ]
+        );
     }
 
     #[test]

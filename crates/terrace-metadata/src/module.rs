@@ -1,6 +1,7 @@
 //! Modules: the details of the root module, its submodules and its examples.
 
 mod blocks;
+mod context;
 mod example;
 mod part;
 mod provider;

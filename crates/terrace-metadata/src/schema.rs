@@ -37,48 +37,32 @@ pub(crate) struct GeneratedPage {
     pub(crate) markdown: String,
 }
 
-/// The reason why a schema cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum SchemaError {
-    /// It is too long.
-    #[error("the schema has {0} bytes, at most {max} are read", max = limits::SCHEMA_BYTES)]
-    TooLong(usize),
-    /// It is not JSON of this shape.
-    #[error("the schema is not the output of `terraform providers schema -json`: {0}")]
-    Json(#[from] serde_json::Error),
-    /// It describes other providers only.
-    #[error(
-        "the schema describes {found}, but not the provider {expected}; run `terraform providers schema -json` in a directory that requires it"
-    )]
-    Provider {
-        /// The addresses of the providers.
-        found: String,
-        /// The type of the provider.
-        expected: String,
-    },
-}
-
 impl Schema {
     /// Parses the output of `terraform providers schema -json`.
     ///
     /// # Errors
     /// The reason why it cannot be used.
-    pub fn parse(json: &[u8], provider_type: &str) -> Result<Self, SchemaError> {
-        if json.len() > limits::SCHEMA_BYTES {
-            return Err(SchemaError::TooLong(json.len()));
+    pub fn parse(json: &[u8], provider_type: &str) -> Result<Self, String> {
+        let (length, max) = (json.len(), limits::SCHEMA_BYTES);
+        if length > max {
+            return Err(format!(
+                "the schema has {length} bytes, at most {max} are read"
+            ));
         }
-        let mut document: Document = serde_json::from_slice(json)?;
+        let mut document: Document = serde_json::from_slice(json).map_err(|error| {
+            format!("the schema is not the output of `terraform providers schema -json`: {error}")
+        })?;
         let addresses: Vec<String> = document.provider_schemas.keys().cloned().collect();
         let is_type = |address: &&String| address.rsplit('/').next() == Some(provider_type);
         let address = addresses.iter().find(is_type);
         let provider = address.and_then(|address| document.provider_schemas.remove(address));
-        let Some(provider) = provider else {
-            return Err(SchemaError::Provider {
-                found: quoted(&addresses.join(", ")).to_string(),
-                expected: quoted(provider_type).to_string(),
-            });
-        };
-        Ok(Self::of(provider))
+        provider.map(Self::of).ok_or_else(|| {
+            let (found, expected) = (addresses.join(", "), quoted(provider_type));
+            let found = quoted(&found);
+            format!(
+                "the schema describes {found}, but not the provider {expected}; run `terraform providers schema -json` in a directory that requires it"
+            )
+        })
     }
 
     fn of(document: ProviderDocument) -> Self {

@@ -147,17 +147,31 @@ mod tests {
     }
 
     #[test]
-    fn override_files_are_read_last() {
+    fn override_files_are_read_last_and_others_than_configuration_not() {
         let names = [
             "a_override.tf",
             "main.tf",
             "override.tf.json",
             "z.tf.json",
             "README.md",
+            // These are hidden, or the work of editors.
+            ".main.tf",
+            "main.tf~",
+            "#main.tf#",
+            // These are not.
+            "#x.tf",
+            "~.tf",
         ];
         assert_eq!(
             configuration(&names, Client::Terraform),
-            ["main.tf", "z.tf.json", "a_override.tf", "override.tf.json"]
+            [
+                "#x.tf",
+                "main.tf",
+                "z.tf.json",
+                "~.tf",
+                "a_override.tf",
+                "override.tf.json"
+            ]
         );
     }
 
@@ -179,12 +193,6 @@ mod tests {
             configuration(&names, Client::Terraform),
             ["main.tf", "main.tf.json", "x.tf.json", "y.tf"]
         );
-    }
-
-    #[test]
-    fn hidden_files_and_those_of_editors_are_ignored() {
-        let names = [".main.tf", "main.tf~", "#main.tf#", "~.tf", "#x.tf"];
-        assert_eq!(configuration(&names, Client::Terraform), ["#x.tf", "~.tf"]);
     }
 
     #[test]

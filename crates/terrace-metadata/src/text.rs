@@ -75,6 +75,13 @@ pub(crate) fn one_line(text: &str) -> String {
     characters(&line, TITLE_CHARS - 1).into_owned()
 }
 
+/// Returns the name of a resource or a function without the type of the provider.
+pub(crate) fn short_name<'n>(name: &'n str, provider_type: &str) -> &'n str {
+    let rest = name.strip_prefix(provider_type);
+    let rest = rest.and_then(|rest| rest.strip_prefix('_'));
+    rest.filter(|rest| !rest.is_empty()).unwrap_or(name)
+}
+
 /// Returns a path or a name from outside as part of a message.
 pub(crate) fn shown(path: &str) -> String {
     untrusted::line(path)

@@ -26,26 +26,19 @@ pub(super) struct Armored<'a> {
     pub(super) other_text: bool,
 }
 
-/// A reason why a text is not valid armour.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ArmorError {
-    /// The headers do not end with a blank line, or a header is not `Key: value`.
-    Headers,
-    /// The text is not base64.
-    Base64,
-    /// The checksum does not match the bytes.
-    Checksum,
-    /// The end line is missing, or has another label.
-    Unfinished,
-}
+/// The kinds of damage, as the ends of sentences.
+const HEADERS: &str = "a line between BEGIN and the blank line is not \"Key: value\"";
+const BASE64: &str = "it is not base64";
+const CHECKSUM: &str = "the checksum does not match";
+const UNFINISHED: &str = "the END line is missing or has another label";
 
 /// Returns the label of the first block, if there is a block.
 pub(super) fn first_label(text: &str) -> Option<&str> {
     text.lines().find_map(|line| label(line, BEGIN))
 }
 
-/// Reads every block.
-pub(super) fn read(text: &str) -> Result<Armored<'_>, ArmorError> {
+/// Reads every block, or returns the damage.
+pub(super) fn read(text: &str) -> Result<Armored<'_>, &'static str> {
     let mut lines = text.lines().map(str::trim);
     let mut armored = Armored {
         blocks: Vec::new(),
@@ -63,50 +56,47 @@ pub(super) fn read(text: &str) -> Result<Armored<'_>, ArmorError> {
 fn block<'a>(
     block_label: &'a str,
     lines: &mut impl Iterator<Item = &'a str>,
-) -> Result<Block<'a>, ArmorError> {
+) -> Result<Block<'a>, &'static str> {
     loop {
         match lines.next() {
             Some("") => break,
             Some(line) if line.contains(": ") || line.ends_with(':') => {}
-            Some(_) => return Err(ArmorError::Headers),
-            None => return Err(ArmorError::Unfinished),
+            Some(_) => return Err(HEADERS),
+            None => return Err(UNFINISHED),
         }
     }
     let mut digits = String::new();
     let mut checksum = None;
     for line in lines {
         if let Some(end) = label(line, END) {
-            return if end == block_label {
-                let bytes = decode(&digits, checksum)?;
-                Ok(Block {
-                    label: block_label,
-                    bytes,
-                })
-            } else {
-                Err(ArmorError::Unfinished)
-            };
+            if end != block_label {
+                return Err(UNFINISHED);
+            }
+            let bytes = decode(&digits, checksum)?;
+            return Ok(Block {
+                label: block_label,
+                bytes,
+            });
         }
         match line.strip_prefix('=') {
             Some(rest) if rest.len() == 4 && checksum.is_none() => checksum = Some(rest),
             _ if checksum.is_none() || line.is_empty() => digits.push_str(line),
-            _ => return Err(ArmorError::Base64),
+            _ => return Err(BASE64),
         }
     }
-    Err(ArmorError::Unfinished)
+    Err(UNFINISHED)
 }
 
 fn label<'a>(line: &'a str, prefix: &str) -> Option<&'a str> {
     line.trim().strip_prefix(prefix)?.strip_suffix(DASHES)
 }
 
-fn decode(digits: &str, checksum: Option<&str>) -> Result<Vec<u8>, ArmorError> {
-    let bytes = STANDARD.decode(digits).map_err(|_| ArmorError::Base64)?;
+fn decode(digits: &str, checksum: Option<&str>) -> Result<Vec<u8>, &'static str> {
+    let bytes = STANDARD.decode(digits).map_err(|_| BASE64)?;
     if let Some(checksum) = checksum {
-        let expected = STANDARD
-            .decode(checksum)
-            .map_err(|_| ArmorError::Checksum)?;
+        let expected = STANDARD.decode(checksum).map_err(|_| CHECKSUM)?;
         if expected != crc24(&bytes) {
-            return Err(ArmorError::Checksum);
+            return Err(CHECKSUM);
         }
     }
     Ok(bytes)

@@ -4,12 +4,15 @@
 //! client runs over a registered key before it reads a signature. Certificates that they refuse must
 //! never be registered: a key that does not decode is fatal to clients.
 
+use terrace_base::time::UnixTime;
+
 use super::bytes::Bytes;
-use super::limits;
+use super::error::KeyName;
 use super::packet::{Packet, PacketError, subpacket, tag};
 use super::public_key::{PublicKey, algorithm};
 use super::signature::{Signature, kind};
 use super::verify::{VerificationError, verify};
+use super::{KeyId, OpenPgpError, limits};
 
 /// The state that clients keep of a certificate after reading it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,31 +50,6 @@ pub(super) struct Signer<'a> {
     pub(super) subkey: Option<&'a Subkey>,
 }
 
-/// A reason why clients would not read a certificate.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum CertificateError {
-    /// A malformed or misplaced packet.
-    Malformed(String),
-    /// A secret key in the certificate.
-    Secret,
-    /// A self-signature that does not verify.
-    SelfSignature {
-        of: &'static str,
-        refusal: VerificationError,
-    },
-    /// A primary key of a kind that clients do not support.
-    Unknown(String),
-}
-
-impl From<PacketError> for CertificateError {
-    fn from(fault: PacketError) -> Self {
-        match fault {
-            PacketError::Skipped(reason) => Self::Unknown(reason),
-            PacketError::Malformed(reason) => Self::Malformed(reason),
-        }
-    }
-}
-
 /// The source of a certificate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Origin {
@@ -92,20 +70,27 @@ pub(super) enum Part {
 }
 
 impl Certificate {
-    /// Reads the packets of one certificate, starting with the primary key.
-    pub(super) fn parse(packets: &[Packet<'_>], origin: Origin) -> Result<Self, CertificateError> {
-        let (first, rest) = packets.split_first().ok_or_else(PacketError::cut_off)?;
-        let primary = PublicKey::parse(first.body)?;
+    /// Reads the packets of the certificate `name`, starting with the primary key.
+    pub(super) fn parse(
+        packets: &[Packet<'_>],
+        name: KeyName,
+        origin: Origin,
+    ) -> Result<Self, OpenPgpError> {
+        let named = |fault: PacketError| fault.of_key(name);
+        let first = packets.first().ok_or_else(PacketError::cut_off);
+        let primary = first.and_then(|first| PublicKey::parse(first.body));
+        let primary = primary.map_err(named)?;
         if !algorithm::can_sign(primary.algorithm) {
-            let name = algorithm::name(primary.algorithm);
-            let reason = format!("its primary key is of algorithm {name}, which cannot sign");
-            return Err(CertificateError::Malformed(reason));
+            let algorithm = algorithm::name(primary.algorithm);
+            let reason = format!("its primary key is of algorithm {algorithm}, which cannot sign");
+            return Err(malformed(name, reason));
         }
         let mut parts = Vec::new();
-        for packet in rest {
-            parts.extend(part(packet)?);
+        for packet in packets.iter().skip(1) {
+            parts.extend(part(packet).map_err(named)?);
         }
         Reader {
+            name,
             primary,
             origin,
             self_signatures: 0,
@@ -176,6 +161,34 @@ impl Certificate {
             && self.primary_self_signatures().chain(bindings).all(is_plain)
     }
 
+    /// Returns the warning about a signer that is expired or not yet valid, or whose primary key is.
+    pub(super) fn expiry_warning(&self, signer: Signer<'_>, now: u64) -> Option<String> {
+        let primary = &self.primary;
+        let primary_expired = self
+            .primary_self_signatures()
+            .find(|signature| signature.key_expired(primary.created, now))
+            .map(|signature| (primary, signature));
+        let subkey_expired = signer
+            .subkey
+            .filter(|subkey| subkey.binding.key_expired(subkey.key.created, now))
+            .map(|subkey| (&subkey.key, &subkey.binding));
+        let (key, self_signature) = primary_expired.or(subkey_expired)?;
+        let (key_id, created) = (KeyId(key.key_id), u64::from(key.created));
+        let (state, fix) = if created > now {
+            let state = format!("key {key_id} is dated in the future, {}", UnixTime(created));
+            let fix = "create a new key on a machine with the correct time";
+            (state, fix)
+        } else {
+            let expired = self_signature.key_expiry(key.created).unwrap_or_default();
+            let fix = "extend its expiry date (gpg --quick-set-expire)";
+            (format!("key {key_id} expired at {expired}"), fix)
+        };
+        Some(format!(
+            "{state}: terraform and tofu still accept it, tofu with a warning, and tofu refuses it under \
+             OPENTOFU_ENFORCE_GPG_EXPIRATION=true; {fix} and register it again"
+        ))
+    }
+
     /// Returns the primary user ID: the least revoked, then one marked as primary, then the newest.
     ///
     /// Go walks its map of user IDs in random order, so among equal candidates it takes any. All of them
@@ -218,9 +231,8 @@ impl UserId {
 }
 
 /// Interprets a packet after the primary key; `None` if clients skip it.
-pub(super) fn part(packet: &Packet<'_>) -> Result<Option<Part>, CertificateError> {
+pub(super) fn part(packet: &Packet<'_>) -> Result<Option<Part>, PacketError> {
     let part = match packet.tag {
-        tag::SECRET_KEY | tag::SECRET_SUBKEY => return Err(CertificateError::Secret),
         tag::SIGNATURE => Signature::parse(packet.body).map(Part::Signature),
         tag::PUBLIC_SUBKEY => PublicKey::parse(packet.body).map(Part::Subkey),
         tag::USER_ID => Ok(Part::UserId(packet.body.to_vec())),
@@ -230,13 +242,12 @@ pub(super) fn part(packet: &Packet<'_>) -> Result<Option<Part>, CertificateError
         tag::TRUST | tag::FIRST_NON_CRITICAL.. => return Ok(None),
         other => {
             let reason = format!("a packet with tag {other} is not allowed in a public key");
-            return Err(CertificateError::Malformed(reason));
+            Err(PacketError::Malformed(reason))
         }
     };
     match part {
-        Ok(part) => Ok(Some(part)),
         Err(PacketError::Skipped(_)) => Ok(None),
-        Err(PacketError::Malformed(reason)) => Err(CertificateError::Malformed(reason)),
+        part => part.map(Some),
     }
 }
 
@@ -248,7 +259,13 @@ fn user_attribute(body: &[u8]) -> Result<Part, PacketError> {
     Ok(Part::Other)
 }
 
+fn malformed(key: KeyName, reason: impl Into<String>) -> OpenPgpError {
+    let reason = reason.into();
+    OpenPgpError::MalformedKey { key, reason }
+}
+
 struct Reader<I: Iterator<Item = Part>> {
+    name: KeyName,
     primary: PublicKey,
     origin: Origin,
     self_signatures: usize,
@@ -256,7 +273,7 @@ struct Reader<I: Iterator<Item = Part>> {
 }
 
 impl<I: Iterator<Item = Part>> Reader<I> {
-    fn read(mut self) -> Result<Certificate, CertificateError> {
+    fn read(mut self) -> Result<Certificate, OpenPgpError> {
         let mut user_ids: Vec<UserId> = Vec::new();
         let mut subkeys = Vec::new();
         let mut revocations = Vec::new();
@@ -280,8 +297,7 @@ impl<I: Iterator<Item = Part>> Reader<I> {
             }
         }
         if user_ids.is_empty() && self.primary.version != 6 {
-            let reason = "it has no user ID with a self-signature".to_owned();
-            return Err(CertificateError::Malformed(reason));
+            return Err(self.malformed("it has no user ID with a self-signature"));
         }
         let crashes = |one: &UserId| {
             user_ids
@@ -289,10 +305,9 @@ impl<I: Iterator<Item = Part>> Reader<I> {
                 .any(|other| one.crashes_clients_beside(other))
         };
         if user_ids.iter().any(crashes) {
-            let reason = "of two revoked user IDs only one has a self-signature, \
-                          which crashes terraform and tofu"
-                .to_owned();
-            return Err(CertificateError::Malformed(reason));
+            return Err(self.malformed(
+                "of two revoked user IDs only one has a self-signature, which crashes terraform and tofu",
+            ));
         }
         let direct_signature = self.direct_signature(direct_signatures)?;
         let hashed = self.primary.hashed();
@@ -308,6 +323,16 @@ impl<I: Iterator<Item = Part>> Reader<I> {
         })
     }
 
+    fn malformed(&self, reason: impl Into<String>) -> OpenPgpError {
+        malformed(self.name, reason)
+    }
+
+    fn out_of_place(&self, after: &str, kind: u8) -> OpenPgpError {
+        self.malformed(format!(
+            "a signature of type {kind:#04x} follows a {after}, where it is not allowed"
+        ))
+    }
+
     /// Returns the next signature after a user ID or a subkey.
     fn next_signature(&mut self) -> Option<Signature> {
         match self
@@ -320,7 +345,7 @@ impl<I: Iterator<Item = Part>> Reader<I> {
     }
 
     /// Reads a user ID. `None` if the primary key has not signed it: clients ignore such a user ID.
-    fn user_id(&mut self, id: Vec<u8>) -> Result<Option<UserId>, CertificateError> {
+    fn user_id(&mut self, id: Vec<u8>) -> Result<Option<UserId>, OpenPgpError> {
         let hashed = self.hashed_user_id(&id);
         let mut self_signature: Option<Signature> = None;
         let mut revocations = Vec::new();
@@ -329,7 +354,7 @@ impl<I: Iterator<Item = Part>> Reader<I> {
             let certifies = (kind::GENERIC_CERTIFICATION..=kind::POSITIVE_CERTIFICATION)
                 .contains(&signature.kind);
             if !revokes && !certifies {
-                return Err(out_of_place("user ID", signature.kind));
+                return Err(self.out_of_place("user ID", signature.kind));
             }
             if !signature.names_issuer(self.primary.key_id, &self.primary.fingerprint) {
                 continue;
@@ -362,7 +387,7 @@ impl<I: Iterator<Item = Part>> Reader<I> {
         .concat()
     }
 
-    fn subkey(&mut self, key: PublicKey) -> Result<Subkey, CertificateError> {
+    fn subkey(&mut self, key: PublicKey) -> Result<Subkey, OpenPgpError> {
         let hashed = [self.primary.hashed(), key.hashed()].concat();
         let mut binding: Option<Signature> = None;
         let mut revocations = Vec::new();
@@ -371,7 +396,7 @@ impl<I: Iterator<Item = Part>> Reader<I> {
                 signature.kind,
                 kind::SUBKEY_BINDING | kind::SUBKEY_REVOCATION
             ) {
-                return Err(out_of_place("subkey", signature.kind));
+                return Err(self.out_of_place("subkey", signature.kind));
             }
             self.check("subkey", &signature, &[&hashed])?;
             if signature.allows_signing() {
@@ -383,17 +408,12 @@ impl<I: Iterator<Item = Part>> Reader<I> {
                 keep_newer(&mut binding, signature);
             }
         }
-        match binding {
-            Some(binding) => Ok(Subkey {
-                key,
-                binding,
-                revocations,
-            }),
-            None => {
-                let reason = "a subkey has no binding signature that clients can use".to_owned();
-                Err(CertificateError::Malformed(reason))
-            }
-        }
+        let unbound = || self.malformed("a subkey has no binding signature that clients can use");
+        Ok(Subkey {
+            key,
+            binding: binding.ok_or_else(unbound)?,
+            revocations,
+        })
     }
 
     /// Checks that a signing subkey has itself signed its binding to the primary key (`VerifyKeySignature`).
@@ -402,10 +422,9 @@ impl<I: Iterator<Item = Part>> Reader<I> {
         key: &PublicKey,
         binding: &Signature,
         hashed: &[u8],
-    ) -> Result<(), CertificateError> {
+    ) -> Result<(), OpenPgpError> {
         let Some(embedded) = &binding.subpackets.embedded else {
-            let reason = "a signing subkey has no cross-signature".to_owned();
-            return Err(CertificateError::Malformed(reason));
+            return Err(self.malformed("a signing subkey has no cross-signature"));
         };
         self.verify("cross-certification", key, embedded, &[hashed])
     }
@@ -414,7 +433,7 @@ impl<I: Iterator<Item = Part>> Reader<I> {
     fn direct_signature(
         &mut self,
         signatures: Vec<Signature>,
-    ) -> Result<Option<Signature>, CertificateError> {
+    ) -> Result<Option<Signature>, OpenPgpError> {
         if self.primary.version != 6 {
             return Ok(None);
         }
@@ -425,8 +444,7 @@ impl<I: Iterator<Item = Part>> Reader<I> {
             }
         }
         let Some(newest) = newest else {
-            let reason = "a version 6 key has no direct-key self-signature".to_owned();
-            return Err(CertificateError::Malformed(reason));
+            return Err(self.malformed("a version 6 key has no direct-key self-signature"));
         };
         let hashed = self.primary.hashed();
         self.check("direct-key", &newest, &[&hashed])?;
@@ -439,7 +457,7 @@ impl<I: Iterator<Item = Part>> Reader<I> {
         of: &'static str,
         signature: &Signature,
         parts: &[&[u8]],
-    ) -> Result<(), CertificateError> {
+    ) -> Result<(), OpenPgpError> {
         let primary = self.primary.clone();
         self.verify(of, &primary, signature, parts)
     }
@@ -450,30 +468,24 @@ impl<I: Iterator<Item = Part>> Reader<I> {
         key: &PublicKey,
         signature: &Signature,
         parts: &[&[u8]],
-    ) -> Result<(), CertificateError> {
+    ) -> Result<(), OpenPgpError> {
         if self.origin == Origin::Stored {
             return Ok(());
         }
-        self.count_self_signature()?;
-        verify(key, signature, parts)
-            .map_err(|refusal| CertificateError::SelfSignature { of, refusal })
-    }
-
-    fn count_self_signature(&mut self) -> Result<(), CertificateError> {
         self.self_signatures += 1;
         if self.self_signatures > limits::SELF_SIGNATURES {
             let limit = limits::SELF_SIGNATURES;
-            let reason = format!("it has more than {limit} self-signatures");
-            return Err(CertificateError::Malformed(reason));
+            return Err(self.malformed(format!("it has more than {limit} self-signatures")));
         }
-        Ok(())
+        let key_name = self.name;
+        verify(key, signature, parts).map_err(|refusal| match refusal {
+            VerificationError::Unverifiable(algorithm) => OpenPgpError::UncheckableKey {
+                key: key_name,
+                algorithm,
+            },
+            _ => OpenPgpError::SelfSignature { key: key_name, of },
+        })
     }
-}
-
-fn out_of_place(after: &str, kind: u8) -> CertificateError {
-    CertificateError::Malformed(format!(
-        "a signature of type {kind:#04x} follows a {after}, where it is not allowed"
-    ))
 }
 
 /// Keeps the newest signature; of equally old ones the first.

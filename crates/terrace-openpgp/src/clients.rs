@@ -9,114 +9,65 @@
 //! `openpgp/keys.go`), even a subkey that only encrypts or a third party's signature. The second skips such a
 //! packet. The network mirror serves no signatures, so its users are not affected.
 
-use std::fmt;
-
 use super::certificate::Certificate;
 use super::packet::{Packet, packets, tag};
 use super::public_key::{algorithm, has_nist_curve};
 
-/// The clients that cannot verify a key or a signature, with the reason.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TooOld {
-    clients: Clients,
-    gap: Gap,
-}
+/// The clients with `golang.org/x/crypto/openpgp`.
+const BEFORE_GO_CRYPTO: &str = "Terraform before 1.6.0";
+/// The clients with that library or with a go-crypto older than RFC 9580.
+const BEFORE_RFC_9580: &str = "Terraform before 1.12.0 and OpenTofu before 1.11.0";
 
-/// Groups of clients by their library.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Clients {
-    /// Clients with `golang.org/x/crypto/openpgp`.
-    BeforeGoCrypto,
-    /// Clients with that library or with a go-crypto older than RFC 9580.
-    BeforeRfc9580,
-}
-
-/// The feature that a library lacks.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Gap {
-    /// The signing key, by its algorithm or version.
-    Key(String),
-    /// A subkey that need not sign, with the number of its algorithm.
-    Subkey(String, u8),
-    /// A signature on the key, by another key or with an unknown hash.
-    KeySignature(String),
-    /// The detached signature.
-    Signature(String),
-}
-
-impl TooOld {
-    /// Returns the clients that cannot read a key.
-    pub(super) fn for_key(key: &[Packet<'_>], certificate: &Certificate) -> Option<Self> {
-        let mut signers = certificate.signers().map(|signer| signer.key).peekable();
-        let first = signers.peek().copied();
-        if let Some(first) = first
-            && signers.all(|key| is_rfc9580(key.version, key.algorithm))
-        {
-            let gap = Gap::Key(kind(first.version, first.algorithm));
-            let clients = Clients::BeforeRfc9580;
-            return Some(Self { clients, gap });
+/// Returns the clients that cannot read a key, and the reason.
+pub(super) fn too_old_for_key(key: &[Packet<'_>], certificate: &Certificate) -> Option<String> {
+    let of_key = |kind: String| {
+        format!("because it is {kind}: sign with an RSA key while such clients are in use")
+    };
+    let mut signers = certificate.signers().map(|signer| signer.key).peekable();
+    let first = signers.peek().copied();
+    let first = first.filter(|_| signers.all(|key| is_rfc9580(key.version, key.algorithm)));
+    let (clients, reason) = match first {
+        Some(first) => (
+            BEFORE_RFC_9580,
+            of_key(kind(first.version, first.algorithm)),
+        ),
+        None => {
+            let mut reasons = key.iter().filter_map(|packet| match packet.tag {
+                tag::PUBLIC_KEY => unknown_key(packet.body).map(of_key),
+                tag::PUBLIC_SUBKEY => unknown_key(packet.body).map(|kind| {
+                    let algorithm = packet.body.get(5).copied().unwrap_or_default();
+                    format!(
+                        "because it has {kind} as a subkey, and they refuse the whole key: export it without that subkey \
+                         (gpg --armor --export-filter drop-subkey='key_algo = {algorithm}' --export KEYID)"
+                    )
+                }),
+                tag::SIGNATURE => unknown_signature(packet.body).map(|kind| {
+                    format!(
+                        "because another key has certified it with {kind}, and they refuse the whole key: export it \
+                         without such signatures (gpg --armor --export-options export-minimal --export KEYID)"
+                    )
+                }),
+                _ => None,
+            });
+            (BEFORE_GO_CRYPTO, reasons.next()?)
         }
-        let gap = key.iter().find_map(|packet| match packet.tag {
-            tag::PUBLIC_KEY => unknown_key(packet.body).map(Gap::Key),
-            tag::PUBLIC_SUBKEY => unknown_key(packet.body)
-                .map(|kind| Gap::Subkey(kind, packet.body.get(5).copied().unwrap_or_default())),
-            tag::SIGNATURE => unknown_signature(packet.body).map(Gap::KeySignature),
-            _ => None,
-        })?;
-        let clients = Clients::BeforeGoCrypto;
-        Some(Self { clients, gap })
-    }
-
-    /// Returns the clients that cannot read a detached signature in binary form, judged by its first
-    /// signature.
-    pub fn for_signature(signature: &[u8]) -> Option<Self> {
-        let packets = packets(signature).ok()?;
-        let body = packets.first()?.body;
-        let gap = Gap::Signature(unknown_signature(body)?);
-        let clients = match body {
-            [version, _, algorithm, ..] if is_rfc9580(*version, *algorithm) => {
-                Clients::BeforeRfc9580
-            }
-            _ => Clients::BeforeGoCrypto,
-        };
-        Some(Self { clients, gap })
-    }
+    };
+    Some(format!("{clients} cannot verify its signatures, {reason}"))
 }
 
-impl fmt::Display for TooOld {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { clients, gap } = self;
-        write!(f, "{clients} cannot verify ")?;
-        match gap {
-            Gap::Key(kind) => write!(
-                f,
-                "its signatures, because it is {kind}: sign with an RSA key while such clients are in use"
-            ),
-            Gap::Subkey(kind, algorithm) => write!(
-                f,
-                "its signatures, because it has {kind} as a subkey, and they refuse the whole key: export it without \
-                 that subkey (gpg --armor --export-filter drop-subkey='key_algo = {algorithm}' --export KEYID)"
-            ),
-            Gap::KeySignature(kind) => write!(
-                f,
-                "its signatures, because another key has certified it with {kind}, and they refuse the whole key: \
-                 export it without such signatures (gpg --armor --export-options export-minimal --export KEYID)"
-            ),
-            Gap::Signature(kind) => write!(
-                f,
-                "it, because it is {kind}: sign with an RSA key and SHA-2 while such clients are in use"
-            ),
-        }
-    }
-}
-
-impl fmt::Display for Clients {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::BeforeGoCrypto => "Terraform before 1.6.0",
-            Self::BeforeRfc9580 => "Terraform before 1.12.0 and OpenTofu before 1.11.0",
-        })
-    }
+/// Returns the clients that cannot read a detached signature in binary form, and the reason, as a sentence. Its first signature
+/// decides.
+pub fn too_old_for_signature(signature: &[u8]) -> Option<String> {
+    let packets = packets(signature).ok()?;
+    let body = packets.first()?.body;
+    let kind = unknown_signature(body)?;
+    let clients = match body {
+        [version, _, algorithm, ..] if is_rfc9580(*version, *algorithm) => BEFORE_RFC_9580,
+        _ => BEFORE_GO_CRYPTO,
+    };
+    Some(format!(
+        "{clients} cannot verify it, because it is {kind}: sign with an RSA key and SHA-2 while such clients are in use"
+    ))
 }
 
 /// Returns whether only RFC 9580 defines this version or algorithm.

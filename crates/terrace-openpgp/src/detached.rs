@@ -3,11 +3,12 @@
 use super::certificate::{Certificate, Signer};
 use super::packet::{PacketError, first_tag, packets, tag};
 use super::public_key::algorithm;
-use super::signature::{HashAlgorithm, Signature, kind};
-use super::signing_key::{SigningKey, damage};
+use super::signature::{Signature, kind};
+use super::signing_key::SigningKey;
 use super::verify::{VerificationError, verify};
 use super::{KeyId, OpenPgpError, armor, limits};
 use terrace_base::time::UnixTime;
+use terrace_signature::Hash;
 
 const SIGNATURE_LABEL: &str = "PGP SIGNATURE";
 
@@ -49,7 +50,7 @@ fn dearmor(input: &[u8]) -> Result<Vec<u8>, OpenPgpError> {
             return Err(OpenPgpError::NotDetached(format!("a \"{label}\"")));
         }
     }
-    let armored = armor::read(text).map_err(|fault| OpenPgpError::SignatureArmor(damage(fault)))?;
+    let armored = armor::read(text).map_err(OpenPgpError::SignatureArmor)?;
     if armored.other_text {
         return Err(OpenPgpError::SignatureArmor(
             "there is other text around it",
@@ -151,22 +152,17 @@ pub fn verify_detached<'k>(
 
 fn unknown_issuer(keys: &[SigningKey], issuers: impl Iterator<Item = u64>) -> OpenPgpError {
     let issuers: Vec<u64> = issuers.collect();
-    for key in keys {
-        if let Some(issuer) = issuers
-            .iter()
-            .find(|issuer| key.certificate.has_key(**issuer))
-        {
-            return OpenPgpError::NotASigner {
-                issuer: KeyId(*issuer),
-                key: key.key_id(),
-            };
-        }
-    }
-    let registered = keys.iter().map(SigningKey::key_id).collect();
-    OpenPgpError::UnknownIssuer {
-        issuers: issuers.into_iter().map(KeyId).collect(),
-        registered,
-    }
+    let unfit = keys.iter().find_map(|key| {
+        let mut own = issuers.iter().filter(|it| key.certificate.has_key(**it));
+        Some(OpenPgpError::NotASigner {
+            issuer: KeyId(*own.next()?),
+            key: key.key_id(),
+        })
+    });
+    unfit.unwrap_or_else(|| OpenPgpError::UnknownIssuer {
+        issuers: issuers.iter().copied().map(KeyId).collect(),
+        registered: keys.iter().map(SigningKey::key_id).collect(),
+    })
 }
 
 /// A signature with the key that it names as its issuer.
@@ -185,7 +181,7 @@ impl Check<'_> {
         self.check_notations()?;
         self.check_revocations()?;
         let mut warnings: Vec<String> = self.weak_hash_warning().into_iter().collect();
-        match expiry_warning(self.certificate, self.signer, self.now) {
+        match self.certificate.expiry_warning(self.signer, self.now) {
             Some(warning) => warnings.push(warning),
             None => self.check_expiry()?,
         }
@@ -255,7 +251,7 @@ impl Check<'_> {
     }
 
     fn weak_hash_warning(&self) -> Option<String> {
-        (self.signature.hash == HashAlgorithm::Sha1).then(|| {
+        (self.signature.hash == Some(Hash::Sha1)).then(|| {
             let issuer = self.issuer();
             format!(
                 "the signature by {issuer} is over SHA-1, which clients may stop accepting: \
@@ -294,38 +290,6 @@ impl Check<'_> {
     fn issuer(&self) -> KeyId {
         KeyId(self.signer.key.key_id)
     }
-}
-
-/// Returns the warning about a key that is expired or not yet valid, or whose primary key is.
-pub(super) fn expiry_warning(
-    certificate: &Certificate,
-    signer: Signer<'_>,
-    now: u64,
-) -> Option<String> {
-    let primary = &certificate.primary;
-    let primary_expired = certificate
-        .primary_self_signatures()
-        .find(|signature| signature.key_expired(primary.created, now))
-        .map(|signature| (primary, signature));
-    let subkey_expired = signer
-        .subkey
-        .filter(|subkey| subkey.binding.key_expired(subkey.key.created, now))
-        .map(|subkey| (&subkey.key, &subkey.binding));
-    let (key, self_signature) = primary_expired.or(subkey_expired)?;
-    let (key_id, created) = (KeyId(key.key_id), u64::from(key.created));
-    let (state, fix) = if created > now {
-        let state = format!("key {key_id} is dated in the future, {}", UnixTime(created));
-        let fix = "create a new key on a machine with the correct time";
-        (state, fix)
-    } else {
-        let expired = self_signature.key_expiry(key.created).unwrap_or_default();
-        let fix = "extend its expiry date (gpg --quick-set-expire)";
-        (format!("key {key_id} expired at {expired}"), fix)
-    };
-    Some(format!(
-        "{state}: terraform and tofu still accept it, tofu with a warning, and tofu refuses it under \
-         OPENTOFU_ENFORCE_GPG_EXPIRATION=true; {fix} and register it again"
-    ))
 }
 
 /// Normalises line endings for a text signature (`canonical_text.go`): a bare LF becomes CR LF, and the octet

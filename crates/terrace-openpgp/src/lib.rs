@@ -42,7 +42,7 @@ mod verify;
 use std::fmt;
 use std::str::FromStr;
 
-pub use clients::TooOld;
+pub use clients::too_old_for_signature;
 pub use detached::{Verified, detached_signature, verify_detached};
 pub use error::{KeyName, OpenPgpError};
 pub use signing_key::{SigningKey, key_text, parse_signing_keys};

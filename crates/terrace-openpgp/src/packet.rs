@@ -1,6 +1,8 @@
 //! Packets: a tag and a body (RFC 9580, section 4).
 
+use super::OpenPgpError;
 use super::bytes::Bytes;
+use super::error::KeyName;
 
 /// A reason why a packet, or a part of it, is not used. Go's library makes the same distinction, and its next
 /// step depends on it (`errors.UnsupportedError` in `packet/reader.go`, `Next`).
@@ -19,6 +21,14 @@ impl PacketError {
 
     pub(super) fn cut_off() -> Self {
         Self::malformed("the packet data are truncated")
+    }
+
+    /// Returns it as the reason why clients refuse this key. `Skipped` may come only from the primary key.
+    pub(super) fn of_key(self, key: KeyName) -> OpenPgpError {
+        match self {
+            Self::Skipped(reason) => OpenPgpError::UnknownKey { key, reason },
+            Self::Malformed(reason) => OpenPgpError::MalformedKey { key, reason },
+        }
     }
 }
 

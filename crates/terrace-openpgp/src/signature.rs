@@ -2,6 +2,7 @@
 //! the subpackets that it skips.
 
 use terrace_base::time::UnixTime;
+use terrace_signature::Hash;
 
 use super::bytes::Bytes;
 use super::limits;
@@ -15,7 +16,8 @@ pub(super) struct Signature {
     /// The type of the signature, one of [`kind`].
     pub(super) kind: u8,
     pub(super) algorithm: u8,
-    pub(super) hash: HashAlgorithm,
+    /// The hash function; `None` for SHA-3, which gpg does not use and which would add its code to every deployment.
+    pub(super) hash: Option<Hash>,
     /// The bytes hashed after the signed data.
     pub(super) hash_suffix: Vec<u8>,
     /// The first two octets of the digest.
@@ -50,18 +52,6 @@ pub(super) struct Subpackets {
 pub(super) enum Values {
     One(Vec<u8>),
     Two(Vec<u8>, Vec<u8>),
-}
-
-/// The hash functions that clients support (`internal/algorithm/hash.go`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum HashAlgorithm {
-    Sha1,
-    Sha224,
-    Sha256,
-    Sha384,
-    Sha512,
-    Sha3_256,
-    Sha3_512,
 }
 
 /// Signature types (RFC 9580, section 5.2.1).
@@ -110,8 +100,8 @@ impl Signature {
                 "clients skip signatures by algorithm {name}"
             )));
         }
-        let hash = HashAlgorithm::from_id(hash_id, version)
-            .ok_or_else(|| PacketError::Skipped(unknown_hash(hash_id)))?;
+        let (hash, salt_length) =
+            hash_of(hash_id, version).ok_or_else(|| PacketError::Skipped(unknown_hash(hash_id)))?;
         let hashed_area = bytes.take(area_length).ok_or_else(PacketError::cut_off)?;
 
         let mut subpackets = Subpackets::default();
@@ -123,7 +113,7 @@ impl Signature {
 
         let hash_tag = bytes.array().ok_or_else(PacketError::cut_off)?;
         let salt = match version {
-            6 => salt(hash, &mut bytes)?,
+            6 => salt(salt_length, &mut bytes)?,
             _ => Vec::new(),
         };
         let values = Values::read(algorithm, &mut bytes).ok_or_else(PacketError::cut_off)?;
@@ -217,9 +207,8 @@ fn unknown_hash(id: u8) -> String {
     format!("clients skip signatures with {name} in this version")
 }
 
-fn salt(hash: HashAlgorithm, bytes: &mut Bytes<'_>) -> Result<Vec<u8>, PacketError> {
-    let length = bytes.u8().ok_or_else(PacketError::cut_off)?;
-    if length != hash.salt_length() {
+fn salt(length: u8, bytes: &mut Bytes<'_>) -> Result<Vec<u8>, PacketError> {
+    if bytes.u8().ok_or_else(PacketError::cut_off)? != length {
         return Err(PacketError::malformed(
             "the salt of a signature has the wrong length",
         ));
@@ -469,27 +458,17 @@ impl Values {
     }
 }
 
-impl HashAlgorithm {
-    /// Returns the algorithm for an ID. SHA-1 is accepted in version 4 signatures only.
-    fn from_id(id: u8, version: u8) -> Option<Self> {
-        Some(match id {
-            2 if version == 4 => Self::Sha1,
-            8 => Self::Sha256,
-            9 => Self::Sha384,
-            10 => Self::Sha512,
-            11 => Self::Sha224,
-            12 => Self::Sha3_256,
-            14 => Self::Sha3_512,
-            _ => return None,
-        })
-    }
-
-    /// Returns the salt length of RFC 9580, section 9.5.
-    fn salt_length(self) -> u8 {
-        match self {
-            Self::Sha1 | Self::Sha224 | Self::Sha256 | Self::Sha3_256 => 16,
-            Self::Sha384 => 24,
-            Self::Sha512 | Self::Sha3_512 => 32,
-        }
-    }
+/// Returns the hash function of an ID as in [`Signature::hash`], and the length of its salt (RFC 9580, section 9.5), if clients
+/// support it (`internal/algorithm/hash.go`). SHA-1 is accepted in version 4 signatures only.
+fn hash_of(id: u8, version: u8) -> Option<(Option<Hash>, u8)> {
+    Some(match id {
+        2 if version == 4 => (Some(Hash::Sha1), 16),
+        8 => (Some(Hash::Sha256), 16),
+        9 => (Some(Hash::Sha384), 24),
+        10 => (Some(Hash::Sha512), 32),
+        11 => (Some(Hash::Sha224), 16),
+        12 => (None, 16),
+        14 => (None, 32),
+        _ => return None,
+    })
 }

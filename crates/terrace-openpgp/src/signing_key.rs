@@ -2,16 +2,14 @@
 
 use terrace_base::time::UnixTime;
 
-use super::armor::{self, ArmorError};
-use super::certificate::{Certificate, CertificateError, Origin, Subkey};
-use super::clients::TooOld;
-use super::detached::expiry_warning;
+use super::armor;
+use super::certificate::{Certificate, Origin, Subkey};
+use super::clients;
 use super::error::KeyName;
 use super::merge::merge;
 use super::packet::{Packet, packets, tag};
 use super::public_key::PublicKey;
 use super::signature::Signature;
-use super::verify::VerificationError;
 use super::{KeyId, OpenPgpError, limits};
 
 const PUBLIC_KEY_LABEL: &str = "PGP PUBLIC KEY BLOCK";
@@ -22,6 +20,8 @@ const SECRET_KEY_LABEL: &str = "PGP PRIVATE KEY BLOCK";
 pub struct SigningKey {
     fingerprint: String,
     ascii_armor: String,
+    /// The binary form.
+    bytes: Vec<u8>,
     pub(super) certificate: Certificate,
 }
 
@@ -49,20 +49,11 @@ impl SigningKey {
             false => (self, other),
         };
         let name = KeyName::Id(self.key_id());
-        let (newer, older) = (newer.bytes()?, older.bytes()?);
-        let packets = |bytes| packets(bytes).map_err(|fault| named(fault.into(), name));
-        let copies = [&*packets(&newer)?, &*packets(&older)?];
-        let union = merge(copies, &self.certificate.primary);
+        let copies = [newer, older].map(|key| packets(&key.bytes));
+        let [newer, older] = copies.map(|it| it.map_err(|fault| fault.of_key(name)));
+        let union = merge([&newer?, &older?], &self.certificate.primary);
         // Both copies were verified, and the union has no other signatures.
         Self::new(&union, name, Origin::Stored)
-    }
-
-    /// Returns the binary form.
-    fn bytes(&self) -> Result<Vec<u8>, OpenPgpError> {
-        let armored = armor::read(&self.ascii_armor);
-        let armored = armored.map_err(|fault| OpenPgpError::KeyArmor(damage(fault)))?;
-        let block = armored.blocks.into_iter().next();
-        Ok(block.ok_or(OpenPgpError::NoKey)?.bytes)
     }
 
     /// Returns the time of the newest self-signature over the key or one of its user IDs.
@@ -120,7 +111,7 @@ impl SigningKey {
     pub fn expiry_warning(&self, now: UnixTime) -> Option<String> {
         let signers = self.certificate.signers();
         let valid = signers.filter(|signer| !signer.is_revoked());
-        let mut warnings = valid.map(|signer| expiry_warning(&self.certificate, signer, now.0));
+        let mut warnings = valid.map(|signer| self.certificate.expiry_warning(signer, now.0));
         let first = warnings.next()??;
         warnings.all(|it| it.is_some()).then_some(first)
     }
@@ -140,16 +131,13 @@ impl SigningKey {
         &self.ascii_armor
     }
 
-    /// Returns the clients that cannot verify its signatures.
-    pub fn too_old(&self) -> Option<TooOld> {
-        let armored = armor::read(&self.ascii_armor).ok()?;
-        let bytes = &armored.blocks.first()?.bytes;
-        TooOld::for_key(&packets(bytes).ok()?, &self.certificate)
+    /// Returns the clients that cannot verify its signatures, and the reason, as a sentence.
+    pub fn too_old(&self) -> Option<String> {
+        clients::too_old_for_key(&packets(&self.bytes).ok()?, &self.certificate)
     }
 
     fn new(packets: &[Packet<'_>], name: KeyName, origin: Origin) -> Result<Self, OpenPgpError> {
-        let certificate =
-            Certificate::parse(packets, origin).map_err(|fault| named(fault, name))?;
+        let certificate = Certificate::parse(packets, name, origin)?;
         let key_id = KeyId(certificate.primary.key_id);
         let revoked_user_id = certificate
             .primary_user_ids()
@@ -175,6 +163,7 @@ impl SigningKey {
         Ok(Self {
             fingerprint: hexadecimal(&certificate.primary.fingerprint),
             ascii_armor,
+            bytes,
             certificate,
         })
     }
@@ -196,9 +185,7 @@ fn read(text: &str, origin: Origin) -> Result<Vec<SigningKey>, OpenPgpError> {
         return Err(OpenPgpError::SecretKey);
     }
     // Text around the blocks is ignored, as clients and gpg do: it is not served.
-    let blocks = armor::read(text)
-        .map_err(|fault| OpenPgpError::KeyArmor(damage(fault)))?
-        .blocks;
+    let blocks = armor::read(text).map_err(OpenPgpError::KeyArmor)?.blocks;
     if blocks.is_empty() {
         return Err(OpenPgpError::NoKey);
     }
@@ -210,7 +197,7 @@ fn read(text: &str, origin: Origin) -> Result<Vec<SigningKey>, OpenPgpError> {
             ));
         }
         let place = KeyName::Place(keys.len() + 1);
-        let packets = packets(&block.bytes).map_err(|fault| named(fault.into(), place))?;
+        let packets = packets(&block.bytes).map_err(|fault| fault.of_key(place))?;
         for packets in certificates(&packets, keys.len())? {
             let key = SigningKey::new(packets, name(packets, keys.len()), origin)?;
             match keys.iter_mut().find(|it| it.fingerprint == key.fingerprint) {
@@ -255,28 +242,6 @@ fn name(packets: &[Packet<'_>], already: usize) -> KeyName {
         .map_or(KeyName::Place(already + 1), |key| {
             KeyName::Id(KeyId(key.key_id))
         })
-}
-
-fn named(fault: CertificateError, key: KeyName) -> OpenPgpError {
-    match fault {
-        CertificateError::Malformed(reason) => OpenPgpError::MalformedKey { key, reason },
-        CertificateError::Secret => OpenPgpError::SecretKey,
-        CertificateError::SelfSignature {
-            refusal: VerificationError::Unverifiable(algorithm),
-            ..
-        } => OpenPgpError::UncheckableKey { key, algorithm },
-        CertificateError::SelfSignature { of, .. } => OpenPgpError::SelfSignature { key, of },
-        CertificateError::Unknown(reason) => OpenPgpError::UnknownKey { key, reason },
-    }
-}
-
-pub(super) fn damage(fault: ArmorError) -> &'static str {
-    match fault {
-        ArmorError::Headers => "a line between BEGIN and the blank line is not \"Key: value\"",
-        ArmorError::Base64 => "it is not base64",
-        ArmorError::Checksum => "the checksum does not match",
-        ArmorError::Unfinished => "the END line is missing or has another label",
-    }
 }
 
 /// Returns the text of a file with keys: UTF-8, or UTF-16 as PowerShell writes what a program prints, with or without a byte order mark.

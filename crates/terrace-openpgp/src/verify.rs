@@ -1,7 +1,7 @@
 //! Verifies that a key made a signature over some data (`PublicKey.VerifySignature`).
 
 use super::public_key::{Material, PublicKey, algorithm};
-use super::signature::{HashAlgorithm, Signature, Values};
+use super::signature::{Signature, Values};
 
 use terrace_signature::Hash;
 
@@ -22,7 +22,8 @@ pub(super) fn verify(
     signature: &Signature,
     parts: &[&[u8]],
 ) -> Result<(), VerificationError> {
-    let hash = hash(signature.hash).ok_or(VerificationError::Unverifiable("SHA-3"))?;
+    let hash = signature.hash;
+    let hash = hash.ok_or(VerificationError::Unverifiable("SHA-3"))?;
     let digest = digest(signature, hash, parts);
     // Clients do not check the tag of version 4 signatures.
     if signature.version == 6 && !digest.starts_with(&signature.hash_tag) {
@@ -67,16 +68,4 @@ fn fits(
 fn digest(signature: &Signature, hash: Hash, parts: &[&[u8]]) -> Vec<u8> {
     let (salt, suffix) = (signature.salt.as_slice(), signature.hash_suffix.as_slice());
     hash.digest(&[&[salt], parts, &[suffix]].concat())
-}
-
-/// Returns the hash function. `None` for SHA-3, which gpg does not use and which would add its code to every deployment.
-fn hash(algorithm: HashAlgorithm) -> Option<Hash> {
-    match algorithm {
-        HashAlgorithm::Sha1 => Some(Hash::Sha1),
-        HashAlgorithm::Sha224 => Some(Hash::Sha224),
-        HashAlgorithm::Sha256 => Some(Hash::Sha256),
-        HashAlgorithm::Sha384 => Some(Hash::Sha384),
-        HashAlgorithm::Sha512 => Some(Hash::Sha512),
-        HashAlgorithm::Sha3_256 | HashAlgorithm::Sha3_512 => None,
-    }
 }

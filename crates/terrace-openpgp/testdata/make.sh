@@ -81,14 +81,6 @@ key expiring ed25519 sign 1y
 export_key expiring
 sign expiring expiring-key.sig
 
-# A key before and after its owner extended it and added a signing subkey.
-key renewed rsa2048 sign 1y
-export_key renewed
-mv renewed.asc renewed-before.asc
-later --batch --quick-set-expire "$(fingerprint renewed)" 40y
-later --batch --quick-add-key "$(fingerprint renewed)" rsa2048 sign 2y
-export_key renewed
-
 # A revoked key: gpg keeps a revocation ready, disabled by a leading colon.
 key revoked ed25519 sign never
 sed 's/^:---/---/' "$GNUPGHOME/openpgp-revocs.d/$(fingerprint revoked).rev" | gpg --quiet --batch --import

@@ -39,15 +39,6 @@ use crate::escape::push_text;
 use crate::limits;
 use writer::Writer;
 
-/// The wishes of the page around a document.
-#[derive(Clone, Copy)]
-pub struct Options<'o> {
-    /// The meaning of links.
-    pub links: &'o dyn Links,
-    /// The level of a document's first-level headings, 1 to 6. The page has `h1`, so a document begins with 2.
-    pub first_level: u8,
-}
-
 /// The place that a link or an image leads to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TargetKind {
@@ -101,12 +92,12 @@ pub struct Heading {
     pub text: String,
 }
 
-/// Renders a document, at most [`limits::DOCUMENT_BYTES`] of it.
-pub fn render(source: &str, options: &Options<'_>) -> Rendered {
+/// Renders a document, at most [`limits::DOCUMENT_BYTES`] of it. Its headings begin at the second level: the page has `h1`.
+pub fn render(source: &str, links: &dyn Links) -> Rendered {
     let end = source.floor_char_boundary(limits::DOCUMENT_BYTES);
     let kept = source.get(..end).unwrap_or(source);
     let separated = tables::separated(kept, writer::DIALECT);
-    let mut rendered = Writer::new(&separated, options).write();
+    let mut rendered = Writer::new(&separated, links).write();
     rendered.is_truncated |= kept.len() < source.len();
     rendered
 }
@@ -118,11 +109,7 @@ pub(crate) fn description(source: &str) -> String {
 
 fn blocks(description: &str) -> String {
     let source = dedented(description);
-    let options = Options {
-        links: &NoLinks,
-        first_level: 6,
-    };
-    let mut writer = Writer::new(&source, &options);
+    let mut writer = Writer::new(&source, &NoLinks);
     writer.is_description = true;
     writer.write().html
 }

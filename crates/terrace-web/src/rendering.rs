@@ -11,7 +11,7 @@ use terrace_core::model::version::RequestedVersion;
 
 use crate::links::{has_part, is_at_tab};
 use crate::markdown::{
-    DocumentationLinks, Links, ModuleLinks, NoLinks, Options, Rendered, TargetKind, render,
+    DocumentationLinks, Links, ModuleLinks, NoLinks, Rendered, TargetKind, render,
 };
 use crate::parts::package_head::Release;
 use crate::readme;
@@ -25,7 +25,7 @@ pub fn document(
     text: &str,
 ) -> Rendered {
     let Some(provider) = provider(release.package) else {
-        return rendered(text, &NoLinks);
+        return render(text, &NoLinks);
     };
     let from = match path {
         DocumentPath::Page(kind, _) => *kind,
@@ -41,7 +41,7 @@ pub fn document(
         from,
         has_page: &has_page,
     };
-    rendered(text, &links)
+    render(text, &links)
 }
 
 /// Renders the README in a directory of a module, such as `examples/simple`; the directory of the root is empty. Unless the
@@ -66,16 +66,8 @@ pub fn readme(site: &Site, release: &Release<'_>, directory: &str, text: &str) -
     Rendered {
         is_abridged: shorter.is_some(),
         has_own_sources: own.is_some(),
-        ..rendered(text, &links)
+        ..render(text, &links)
     }
-}
-
-fn rendered(text: &str, links: &dyn Links) -> Rendered {
-    let options = Options {
-        links,
-        first_level: 2,
-    };
-    render(text, &options)
 }
 
 /// Returns the path of the page of a part of the module, by a source that is relative to a directory of it.

@@ -9,7 +9,7 @@ use terrace_core::documentation::DocumentPath;
 use terrace_core::model::package::Package;
 use terrace_core::read::VersionView;
 
-use crate::pages::{self, ExampleFile, Release, ShownDocument, ShownPart};
+use crate::pages::{self, ExampleFile, Release};
 use crate::rendering;
 use crate::site::Site;
 
@@ -104,12 +104,8 @@ impl<'v> DocumentPage<'v> {
 
     fn document(&self, site: &Site, view: &DocumentView, text: &str) -> String {
         let navigation = &self.view.navigation;
-        let shown = ShownDocument {
-            path: self.path,
-            view,
-            text: &rendering::document(&self.release, navigation, self.path, text),
-        };
-        pages::document(site, &self.release, navigation, &shown)
+        let text = rendering::document(&self.release, navigation, self.path, text);
+        pages::document(site, &self.release, navigation, self.path, view, &text)
     }
 
     fn part(
@@ -128,13 +124,9 @@ impl<'v> DocumentPage<'v> {
             text: text.filter(|_| name == SHOWN_FILE),
             path: &file.path,
         });
-        let shown = ShownPart {
-            path: self.path,
-            view: part,
-            readme: readme.as_ref(),
-            files: &files.collect::<Vec<_>>(),
-        };
-        pages::module_part(site, &self.release, &shown)
+        let files: Vec<_> = files.collect();
+        let (release, readme) = (&self.release, readme.as_ref());
+        pages::module_part(site, release, self.path, part, readme, &files)
     }
 }
 

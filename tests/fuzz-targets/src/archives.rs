@@ -49,7 +49,7 @@ pub fn tar(data: &[u8]) {
     gzip.write_all(data).expect("memory");
     let zipped = gzip.finish().expect("memory");
     for archive in [data, &zipped] {
-        let mut inspector = TarGzInspector::new();
+        let mut inspector = TarGzInspector::default();
         let pieces = archive.chunks(1 + usize::from(*piece));
         let fed = pieces
             .map(|piece| inspector.feed(piece))

@@ -2,7 +2,7 @@
 
 use terrace_web::highlight;
 use terrace_web::limits;
-use terrace_web::markdown::{Links, Options, TargetKind, render};
+use terrace_web::markdown::{Links, TargetKind, render};
 
 /// Resolves every target to a part of itself, as a careless caller would.
 struct Careless;
@@ -19,11 +19,7 @@ pub fn markdown(data: &[u8]) {
     let Some(text) = crate::text(data) else {
         return;
     };
-    let options = Options {
-        links: &Careless,
-        first_level: 2,
-    };
-    let rendered = render(text, &options);
+    let rendered = render(text, &Careless);
     crate::assert_allowed(&rendered.html);
     let bound = text.len() * 2 * limits::EXPANSION + 2 * limits::EXPANSION_BASE;
     assert!(

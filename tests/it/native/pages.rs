@@ -55,26 +55,23 @@ fn latest_leads_past_withdrawn_and_revoked_versions() {
         let (memory, registry) = published(&[]);
         mark(&memory, WIDGET, "1.1.0", state);
         mark(&memory, VPC, "1.1.0", state);
-        let provider = "/providers/acme/widget";
-        assert_leads(&registry, provider, &format!("{provider}/1.0.0"));
-        assert_leads(
-            &registry,
-            &format!("{provider}/latest"),
-            &format!("{provider}/1.0.0"),
-        );
-        assert_leads(
-            &registry,
-            &format!("{provider}/latest/docs/resources/widget"),
-            &format!("{provider}/1.0.0/docs/resources/widget"),
-        );
-        assert_leads(
-            &registry,
-            "/modules/acme/vpc/aws/latest/readme.md",
-            "/modules/acme/vpc/aws/1.0.0/readme.md",
-        );
-        registry
-            .get(&format!("{provider}/1.1.0"))
-            .shows(200, &format!("{provider}/1.0.0\">Use version 1.0.0</a>"));
+        for (from, to) in [
+            ("/providers/acme/widget", ""),
+            ("/providers/acme/widget/latest", ""),
+            (
+                "/providers/acme/widget/latest/docs/resources/widget",
+                "/docs/resources/widget",
+            ),
+            ("/modules/acme/vpc/aws/latest/readme.md", "/readme.md"),
+            ("/api/v1/modules/acme/vpc/aws/latest", ""),
+        ] {
+            let package = from.split("/latest").next().unwrap();
+            assert_leads(&registry, from, &format!("{package}/1.0.0{to}"));
+        }
+        let page = registry.get("/providers/acme/widget/1.1.0");
+        let page = page.expect(200).text();
+        let link = "/providers/acme/widget/1.0.0\">Use version 1.0.0</a>";
+        assert!(page.contains(link), "{page}");
     }
 }
 
@@ -82,30 +79,28 @@ fn latest_leads_past_withdrawn_and_revoked_versions() {
 fn a_package_whose_versions_are_all_withdrawn_or_revoked_says_so() {
     let (memory, registry) = published(&[]);
     let package = "/providers/acme/widget";
+    let shown = |path: &str| registry.get(&format!("{package}{path}")).expect(200).text();
     for version in ["1.0.0", "1.1.0"] {
         mark(&memory, WIDGET, version, ReleaseState::Revoked);
     }
-    for path in [
-        package.to_owned(),
-        format!("{package}/latest"),
-        format!("{package}/versions"),
+    let none = "No version can be installed: all are revoked.";
+    let no_other = "There is no version to use instead";
+    for (path, text) in [
+        ("", none),
+        ("/latest", none),
+        ("/versions", none),
+        ("/1.0.0", no_other),
     ] {
-        registry
-            .get(&path)
-            .shows(200, "No version can be installed: all are revoked.");
+        let page = shown(path);
+        assert!(page.contains(text), "{page}");
     }
-    registry
-        .get(&format!("{package}/1.0.0"))
-        .shows(200, "There is no version to use instead");
     mark(&memory, WIDGET, "1.0.0", ReleaseState::Withdrawn);
     assert_leads(&registry, package, &format!("{package}/1.0.0"));
-    registry
-        .get(&format!("{package}/versions"))
-        .shows(200, "No version should be adopted");
+    let page = shown("/versions");
+    assert!(page.contains("No version should be adopted"), "{page}");
     // A withdrawn version is no alternative to a revoked one.
-    let page = registry
-        .get(&format!("{package}/1.1.0"))
-        .shows(200, "There is no version to use instead");
+    let page = shown("/1.1.0");
+    assert!(page.contains(no_other), "{page}");
     assert!(!page.contains("Use version"), "{page}");
 }
 
@@ -126,16 +121,12 @@ fn remove_document(memory: &Memory) {
 fn an_older_document_leads_to_the_same_one_of_the_newest_version_or_to_that_version() {
     let (memory, registry) = published(&[]);
     let package = "/providers/acme/widget";
-    let document = format!("{package}/latest/docs/resources/widget");
+    let [old, new, document] = ["1.0.0", "1.1.0", "latest"]
+        .map(|version| format!("{package}/{version}/docs/resources/widget"));
     let from = format!("{document}?from=1.0.0");
-    registry
-        .get(&format!("{package}/1.0.0/docs/resources/widget"))
-        .shows(200, &format!("href=\"{from}\""));
-    assert_leads(
-        &registry,
-        &from,
-        &format!("{package}/1.1.0/docs/resources/widget"),
-    );
+    let page = registry.get(&old).expect(200).text();
+    assert!(page.contains(&format!("href=\"{from}\"")), "{page}");
+    assert_leads(&registry, &from, &new);
     assert_leads(
         &registry,
         "/modules/acme/vpc/aws/latest/submodules/subnets?from=1.0.0",
@@ -144,14 +135,8 @@ fn an_older_document_leads_to_the_same_one_of_the_newest_version_or_to_that_vers
     remove_document(&memory);
     assert_leads(&registry, &from, &format!("{package}/1.1.0"));
     // A typed path keeps its error.
-    assert_leads(
-        &registry,
-        &document,
-        &format!("{package}/1.1.0/docs/resources/widget"),
-    );
-    registry
-        .get(&format!("{package}/1.1.0/docs/resources/widget"))
-        .expect(404);
+    assert_leads(&registry, &document, &new);
+    registry.get(&new).expect(404);
 }
 
 #[test]
@@ -274,10 +259,8 @@ fn a_reader_without_access_sees_the_same_page_for_missing_and_for_forbidden_pack
 #[test]
 fn a_list_continues_after_the_name_in_its_query() {
     let (memory, registry) = published(&[]);
-    let versions: Vec<String> = (0..=SHOWN_VERSIONS)
-        .rev()
-        .map(|at| format!("1.0.{at}"))
-        .collect();
+    let versions = (0..=SHOWN_VERSIONS).rev().map(|at| format!("1.0.{at}"));
+    let versions: Vec<String> = versions.collect();
     let versions: Vec<&str> = versions.iter().map(String::as_str).collect();
     described::describe(&memory, VPC, &versions);
     let path = "/modules/acme/vpc/aws/versions";
@@ -291,11 +274,8 @@ fn a_list_continues_after_the_name_in_its_query() {
         .get(&format!("{path}?after=x"))
         .shows(400, "parameter after");
     let namespaces = |query: &str| {
-        let page = registry
-            .get(&format!("/browse/modules{query}"))
-            .expect(200)
-            .text();
-        page.contains("class=\"namespaces\"")
+        let page = registry.get(&format!("/browse/modules{query}")).expect(200);
+        page.text().contains("class=\"namespaces\"")
     };
     assert!(namespaces("") && namespaces("?namespaces=a") && !namespaces("?namespaces=zzz"));
 }

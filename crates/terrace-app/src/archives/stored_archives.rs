@@ -103,7 +103,7 @@ async fn entries<P: Host>(
             Ok(zip.finish().map_err(|error| error.to_string()))
         }
         ArchiveFormat::TarGz => {
-            let mut tar = TarGzInspector::new();
+            let mut tar = TarGzInspector::default();
             let mut offset = 0;
             while offset < size {
                 let length = READ_BYTES.min(size - offset);

@@ -1,6 +1,6 @@
 //! Parser of a header block.
 
-use super::{BLOCK_BYTES, until_nul};
+use super::until_nul;
 
 /// The fields of a header block that describe its entry.
 pub(super) struct Header {
@@ -26,10 +26,8 @@ enum Format {
     Gnu,
 }
 
-type Block = [u8; BLOCK_BYTES];
-
 impl Header {
-    pub(super) fn read(block: &Block) -> Result<Self, HeaderError> {
+    pub(super) fn read(block: &[u8]) -> Result<Self, HeaderError> {
         check_sum(block)?;
         let format = format(block);
         // Go refuses an entry if any of its numbers is invalid, used or not.
@@ -78,7 +76,7 @@ fn joined(prefix: &[u8], name: &[u8]) -> Vec<u8> {
     }
 }
 
-fn format(block: &Block) -> Format {
+fn format(block: &[u8]) -> Format {
     match (
         field(block, 257, 6),
         field(block, 263, 2),
@@ -92,7 +90,7 @@ fn format(block: &Block) -> Format {
 }
 
 /// Checks the sum of all bytes, with the sum's own field taken as spaces. Old writers summed signed bytes.
-fn check_sum(block: &Block) -> Result<(), HeaderError> {
+fn check_sum(block: &[u8]) -> Result<(), HeaderError> {
     let declared = octal(field(block, 148, 8)).ok_or(HeaderError::Checksum)?;
     let bytes = block.iter().enumerate().map(|(at, byte)| {
         if (148..156).contains(&at) {
@@ -110,12 +108,12 @@ fn check_sum(block: &Block) -> Result<(), HeaderError> {
     }
 }
 
-fn field(block: &Block, start: usize, length: usize) -> &[u8] {
+fn field(block: &[u8], start: usize, length: usize) -> &[u8] {
     block.get(start..start + length).unwrap_or_default()
 }
 
 fn number(
-    block: &Block,
+    block: &[u8],
     start: usize,
     length: usize,
     name: &'static str,

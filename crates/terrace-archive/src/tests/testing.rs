@@ -6,7 +6,7 @@ pub(super) const UNIX: u16 = 3 << 8 | 20;
 pub(super) const DOS: u16 = 20;
 
 /// A zip under construction. Each field of its records can be set to an invalid value.
-#[derive(Clone)]
+#[derive(Default, Clone)]
 pub(super) struct TestZip {
     pub(super) prefix: Vec<u8>,
     pub(super) entries: Vec<TestEntry>,
@@ -22,7 +22,7 @@ pub(super) struct TestZip {
 }
 
 /// An entry of a [`TestZip`].
-#[derive(Clone)]
+#[derive(Default, Clone)]
 pub(super) struct TestEntry {
     pub(super) name: Vec<u8>,
     pub(super) content: Vec<u8>,
@@ -44,16 +44,11 @@ pub(super) fn entry(name: &str, content: &str) -> TestEntry {
         name: name.into(),
         content: content.into(),
         made_by: UNIX,
-        flags: 0,
-        method: 0,
         crc: crc(content.as_bytes()),
         compressed: content.len() as u32,
         uncompressed: content.len() as u32,
         attributes: 0o100_755 << 16,
-        extra: Vec::new(),
-        comment: Vec::new(),
-        disk: 0,
-        offset: None,
+        ..TestEntry::default()
     }
 }
 
@@ -65,17 +60,8 @@ pub(super) fn crc(content: &[u8]) -> u32 {
 
 pub(super) fn zip(entries: impl IntoIterator<Item = TestEntry>) -> TestZip {
     TestZip {
-        prefix: Vec::new(),
         entries: entries.into_iter().collect(),
-        zip64: false,
-        comment: Vec::new(),
-        disk: 0,
-        declared_entries: None,
-        declared_size: None,
-        declared_offset: None,
-        locator_offset: None,
-        gap: Vec::new(),
-        trailer: Vec::new(),
+        ..TestZip::default()
     }
 }
 
@@ -232,6 +218,7 @@ pub(super) fn gzip(bytes: &[u8]) -> Vec<u8> {
 
 /// Deflate data in one block with fixed Huffman codes (RFC 1951, section 3.2.6), including data that no
 /// compressor creates.
+#[derive(Default)]
 pub(super) struct Fixed {
     bytes: Vec<u8>,
     /// The bits of an incomplete byte, the first one lowest.
@@ -241,13 +228,8 @@ pub(super) struct Fixed {
 
 impl Fixed {
     pub(super) fn new() -> Self {
-        let empty = Self {
-            bytes: Vec::new(),
-            bits: 0,
-            count: 0,
-        };
         // The header of the last block, with fixed codes.
-        empty.field(0b011, 3)
+        Self::default().field(0b011, 3)
     }
 
     pub(super) fn literals(self, bytes: &[u8]) -> Self {

@@ -1,27 +1,32 @@
 //! Checks that the entries of a zip match its directory, in one pass over their bytes.
 
 use std::iter::Peekable;
-use std::{fmt, mem, vec};
+use std::{mem, vec};
 
+use super::super::bytes::take;
 use super::super::inflate::Inflater;
 use super::super::{ArchiveError, Entry, EntryKind, Method, limits};
 use super::ContentError;
-use super::local::{self, Declared, LocalHeader};
-use super::span::{Span, in_order};
+use super::local::{self, LocalHeader};
+use super::span::{Listed, in_order};
 
 /// Returns whether the contents of a zip of this size with these entries are small enough to be checked.
-pub(crate) fn are_checked(size: u64, entries: &[Entry]) -> bool {
-    let unpacked = entries.iter().fold(0u64, |total, entry| {
-        total.saturating_add(entry.uncompressed)
-    });
-    size.max(unpacked) <= limits::ZIP_CONTENTS_BYTES
+pub(crate) fn are_checked<'e>(size: u64, entries: impl IntoIterator<Item = &'e Entry>) -> bool {
+    size.max(unpacked(entries)) <= limits::ZIP_CONTENTS_BYTES
+}
+
+/// Returns the number of bytes that entries declare to unpack to.
+pub(super) fn unpacked<'e>(entries: impl IntoIterator<Item = &'e Entry>) -> u64 {
+    let sizes = entries.into_iter().map(|entry| entry.uncompressed);
+    sizes.fold(0, u64::saturating_add)
 }
 
 /// Walks over everything before the directory, fed in pieces, and unpacks each entry.
 ///
 /// It keeps the directory's declarations and one inflated piece, never the content of an entry.
 pub(super) struct Contents {
-    places: Peekable<vec::IntoIter<Place>>,
+    /// Each ends at the start of the next one, or of the directory.
+    places: Peekable<vec::IntoIter<Listed>>,
     /// The offset of the next byte to be fed.
     at: u64,
     /// The offset of the directory.
@@ -32,30 +37,20 @@ pub(super) struct Contents {
     inflater: Inflater,
 }
 
-/// The directory's declarations for one entry.
-struct Place {
-    entry: Entry,
-    flags: u16,
-    crc: u32,
-    start: u64,
-    /// The start of the next entry, or of the directory.
-    end: u64,
-}
-
 /// The part of the zip that the next byte belongs to.
 enum Part {
     /// Bytes of no entry, or of an entry that is not unpacked.
     Between,
-    Header(Place),
+    Header(Listed),
     /// The name and the extra fields of a local header.
-    Names(Place, LocalHeader),
+    Names(Listed, LocalHeader),
     Content(Open),
     Descriptor(Open),
 }
 
 /// An entry that is being unpacked.
 struct Open {
-    place: Place,
+    place: Listed,
     /// The bytes of its content not fed yet.
     left: u64,
     /// The bytes from the end of its content to the next entry.
@@ -65,35 +60,21 @@ struct Open {
     ended: bool,
 }
 
-impl fmt::Debug for Contents {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Contents")
-            .field("at", &self.at)
-            .field("end", &self.end)
-            .finish_non_exhaustive()
-    }
-}
-
 impl Contents {
-    /// Starts at the first byte. The spans correspond one to one to the entries.
-    pub(super) fn new(spans: &[Span], entries: &[Entry], directory: u64) -> Self {
-        let places: Vec<Place> = in_order(spans, entries, directory)
-            .into_iter()
-            .map(|(span, entry, end)| Place {
-                entry: entry.clone(),
-                flags: span.flags,
-                crc: span.crc,
-                start: span.start,
-                end,
-            })
-            .collect();
+    /// Starts at the first byte.
+    pub(super) fn new(entries: &[Listed], directory: u64) -> Self {
+        let places = in_order(entries, directory).into_iter();
+        let places = places.map(|(listed, end)| Listed {
+            end,
+            ..listed.clone()
+        });
         Self {
-            places: places.into_iter().peekable(),
+            places: places.collect::<Vec<_>>().into_iter().peekable(),
             at: 0,
             end: directory,
             part: Part::Between,
             held: Vec::new(),
-            inflater: Inflater::new(),
+            inflater: Inflater::default(),
         }
     }
 
@@ -145,7 +126,7 @@ impl Contents {
         }
     }
 
-    fn header(&mut self, place: Place, bytes: &mut &[u8]) -> Result<Part, ArchiveError> {
+    fn header(&mut self, place: Listed, bytes: &mut &[u8]) -> Result<Part, ArchiveError> {
         let Some(header) = self.hold(local::HEADER_BYTES, bytes) else {
             return Ok(Part::Header(place));
         };
@@ -157,7 +138,7 @@ impl Contents {
 
     fn names(
         &mut self,
-        place: Place,
+        place: Listed,
         header: LocalHeader,
         bytes: &mut &[u8],
     ) -> Result<Part, ArchiveError> {
@@ -170,7 +151,7 @@ impl Contents {
             return Ok(Part::Names(place, header));
         };
         header
-            .check(&more, place.declared())
+            .check(&more, &place)
             .map_err(|fault| place.fault(fault))?;
         if !place.is_unpacked() {
             return Ok(Part::Between);
@@ -254,8 +235,7 @@ impl Contents {
         let Some(behind) = self.hold(room.min(local::DESCRIPTOR_BYTES), bytes) else {
             return Ok(Part::Descriptor(open));
         };
-        local::check_descriptor(&behind, open.place.declared())
-            .map_err(|fault| open.place.fault(fault))?;
+        local::check_descriptor(&behind, &open.place).map_err(|fault| open.place.fault(fault))?;
         Ok(Part::Between)
     }
 
@@ -267,15 +247,7 @@ impl Contents {
     }
 }
 
-impl Place {
-    fn declared(&self) -> Declared<'_> {
-        Declared {
-            entry: &self.entry,
-            flags: self.flags,
-            crc: self.crc,
-        }
-    }
-
+impl Listed {
     /// Go accepts a directory with compressed bytes. Entries that no client unpacks are refused by the check
     /// of the list.
     fn is_unpacked(&self) -> bool {
@@ -301,14 +273,6 @@ impl Open {
             Ok(())
         }
     }
-}
-
-/// Takes up to `count` bytes off the front.
-fn take<'a>(bytes: &mut &'a [u8], count: u64) -> &'a [u8] {
-    let count = usize::try_from(count).map_or(bytes.len(), |count| count.min(bytes.len()));
-    let (taken, rest) = bytes.split_at_checked(count).unwrap_or((bytes, &[]));
-    *bytes = rest;
-    taken
 }
 
 #[cfg(test)]

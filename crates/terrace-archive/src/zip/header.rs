@@ -2,6 +2,7 @@
 
 use super::super::bytes::Fields;
 use super::super::{Entry, EntryKind, Method};
+use super::span::Listed;
 
 /// The length of a header, without its name, extra fields and comment.
 pub(super) const BYTES: u64 = 46;
@@ -11,9 +12,9 @@ const SIGNATURE: &[u8] = b"PK\x01\x02";
 /// One header of the central directory, with its zip64 fields resolved.
 pub(super) struct Header<'a> {
     made_by: u16,
-    pub(super) flags: u16,
+    flags: u16,
     method: u16,
-    pub(super) crc: u32,
+    crc: u32,
     pub(super) compressed: u64,
     uncompressed: u64,
     pub(super) disk: u16,
@@ -98,13 +99,13 @@ pub(super) fn zip64_field(extra: &[u8]) -> Option<Fields<'_>> {
 }
 
 impl Header<'_> {
-    /// Returns the entry that the header describes, with this name.
-    pub(super) fn into_entry(self, name: String) -> Entry {
+    /// Returns the entry that the header describes, with this name and this end.
+    pub(super) fn listed(self, name: String, end: u64) -> Listed {
         /// The flags for encrypted, strongly encrypted, and masked headers.
         const ENCRYPTED: u16 = 1 | 1 << 6 | 1 << 13;
         let unix_mode = unix_mode(self.made_by, self.attributes);
         let kind = kind(&name, unix_mode, self.attributes);
-        Entry {
+        let entry = Entry {
             kind,
             name,
             // Clients give the directories of a zip a mode of their own.
@@ -114,6 +115,13 @@ impl Header<'_> {
             method: method(self.method),
             encrypted: self.flags & ENCRYPTED != 0,
             link_target: None,
+        };
+        Listed {
+            entry,
+            flags: self.flags,
+            crc: self.crc,
+            start: self.offset,
+            end,
         }
     }
 }

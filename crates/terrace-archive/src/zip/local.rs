@@ -3,10 +3,11 @@
 //! Go reads only the signature of the header and the checksum of the descriptor. Readers that do not
 //! start from the directory read all fields, so all of them must agree.
 
+use super::super::Method;
 use super::super::bytes::Fields;
-use super::super::{Entry, Method};
 use super::ContentError;
 use super::header::{method, zip64_field};
+use super::span::Listed;
 
 /// The length of the local header up to its name.
 pub(super) const HEADER_BYTES: usize = 30;
@@ -21,14 +22,6 @@ const UTF8: u16 = 1 << 11;
 /// The flags for encrypted, data descriptor, strongly encrypted and masked headers. All other flags are
 /// hints.
 const READING: u16 = 1 | DESCRIPTOR | 1 << 6 | 1 << 13;
-
-/// The directory's declarations for an entry.
-#[derive(Clone, Copy)]
-pub(super) struct Declared<'a> {
-    pub(super) entry: &'a Entry,
-    pub(super) flags: u16,
-    pub(super) crc: u32,
-}
 
 /// The part of a local header with a fixed length.
 #[derive(Debug)]
@@ -69,7 +62,7 @@ impl LocalHeader {
     }
 
     /// Compares the header, and the name and extra fields after it, with the directory.
-    pub(super) fn check(&self, more: &[u8], declared: Declared<'_>) -> Result<(), ContentError> {
+    pub(super) fn check(&self, more: &[u8], declared: &Listed) -> Result<(), ContentError> {
         let (name, extra) = more
             .split_at_checked(self.name_bytes.into())
             .ok_or(ContentError::LocalName)?;
@@ -88,7 +81,7 @@ impl LocalHeader {
         if self.crc != declared.crc {
             return Err(differs("CRC32", self.crc.into(), declared.crc.into()));
         }
-        let entry = declared.entry;
+        let entry = &declared.entry;
         let (uncompressed, compressed) = self.sizes(extra);
         if compressed != entry.compressed {
             return Err(differs("compressed size", compressed, entry.compressed));
@@ -99,7 +92,7 @@ impl LocalHeader {
         Ok(())
     }
 
-    fn check_flags(&self, declared: Declared<'_>) -> Result<(), ContentError> {
+    fn check_flags(&self, declared: &Listed) -> Result<(), ContentError> {
         // An ASCII name reads the same in every encoding.
         let count = if declared.entry.name.is_ascii() {
             READING
@@ -157,7 +150,7 @@ pub(super) fn has_descriptor(flags: u16) -> bool {
 ///
 /// Its sizes have four or eight bytes, and no field indicates which. A value that equals the signature
 /// is taken for it, as in Go.
-pub(super) fn check_descriptor(behind: &[u8], declared: Declared<'_>) -> Result<(), ContentError> {
+pub(super) fn check_descriptor(behind: &[u8], declared: &Listed) -> Result<(), ContentError> {
     let fields = behind.strip_prefix(DESCRIPTOR_SIGNATURE).unwrap_or(behind);
     let wanted = (
         declared.crc,

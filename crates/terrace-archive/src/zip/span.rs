@@ -1,73 +1,40 @@
-//! The byte ranges of a zip's entries.
+//! The entries with the bytes that they occupy.
 
 use super::super::{ArchiveError, Entry};
-use super::header::Header;
-use super::local;
 use terrace_base::sort;
 
-/// The minimum bytes that an entry occupies: its local header, its name and its content. It also carries the
-/// fields that only the check of the contents needs.
-pub(super) struct Span {
-    pub(super) start: u64,
-    end: u64,
+/// An entry, with what else the directory declares about it.
+#[derive(Clone)]
+pub(super) struct Listed {
+    pub(super) entry: Entry,
     pub(super) flags: u16,
     pub(super) crc: u32,
-}
-
-impl Span {
-    /// Returns the span of an entry with this header; `None` if its numbers overflow.
-    pub(super) fn of(header: &Header<'_>) -> Option<Self> {
-        let length =
-            ((local::HEADER_BYTES + header.name.len()) as u64).checked_add(header.compressed)?;
-        Some(Self {
-            start: header.offset,
-            end: header.offset.checked_add(length)?,
-            flags: header.flags,
-            crc: header.crc,
-        })
-    }
+    pub(super) start: u64,
+    /// The end of the minimum bytes that it occupies: its local header, its name and its content. In `Contents`, the end
+    /// of the maximum: the start of the next entry, or of the directory.
+    pub(super) end: u64,
 }
 
 /// Checks that entries do not overlap. Overlaps let a small zip unpack to petabytes without any single
 /// suspicious ratio.
-pub(super) fn check_spans(
-    spans: &[Span],
-    entries: &[Entry],
-    directory: u64,
-) -> Result<(), ArchiveError> {
-    let spans = in_order(spans, entries, directory);
-    for (span, entry, next) in &spans {
-        if span.end > *next {
-            return Err(ArchiveError::ZipOverlap(entry.name.clone()));
+pub(super) fn check_spans(entries: &[Listed], directory: u64) -> Result<(), ArchiveError> {
+    let ordered = in_order(entries, directory);
+    for (listed, next) in &ordered {
+        if listed.end > *next {
+            return Err(ArchiveError::ZipOverlap(listed.entry.name.clone()));
         }
     }
-    match spans.first() {
-        Some((span, ..)) if span.start > 0 => Err(ArchiveError::ZipPrepended(span.start)),
+    match ordered.first() {
+        Some((listed, _)) if listed.start > 0 => Err(ArchiveError::ZipPrepended(listed.start)),
         _ => Ok(()),
     }
 }
 
 /// Returns the entries in their order in the zip, each with the start of the next entry or of the directory.
-pub(super) fn in_order<'a>(
-    spans: &'a [Span],
-    entries: &'a [Entry],
-    directory: u64,
-) -> Vec<(&'a Span, &'a Entry, u64)> {
-    let mut ordered: Vec<(&Span, &Entry, u64)> = spans
-        .iter()
-        .zip(entries)
-        .map(|(span, entry)| (span, entry, directory))
-        .collect();
-    sort::sort_by(&mut ordered, |(one, ..), (other, ..)| {
-        one.start.cmp(&other.start)
-    });
-    let nexts: Vec<u64> = ordered
-        .iter()
-        .skip(1)
-        .map(|(span, ..)| span.start)
-        .collect();
-    for ((.., end), next) in ordered.iter_mut().zip(nexts) {
-        *end = next;
-    }
-    ordered
+pub(super) fn in_order(entries: &[Listed], directory: u64) -> Vec<(&Listed, u64)> {
+    let mut ordered: Vec<&Listed> = entries.iter().collect();
+    sort::sort_by(&mut ordered, |one, other| one.start.cmp(&other.start));
+    let nexts: Vec<u64> = ordered.iter().skip(1).map(|next| next.start).collect();
+    let nexts = nexts.into_iter().chain([directory]);
+    ordered.into_iter().zip(nexts).collect()
 }

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::io::{self, BufReader, Read as _, Seek as _, SeekFrom};
 
 use terrace_archive::{
-    ArchiveFormat, ArchiveWarning, Entry, HEAD_BYTES, Heads, Step, TarGzInspector, ZipInspector,
-    provider_package_warnings,
+    ArchiveFormat, Entry, HEAD_BYTES, Heads, Step, TarGzInspector, ZipInspector,
+    foreign_executable_warning, provider_package_warnings,
 };
 use terrace_core::api::admin::PackageBody;
 use terrace_core::model::name::ProviderType;
@@ -58,12 +58,14 @@ impl Archive {
             }
         }
         let entries = entries.unwrap_or_default();
-        let of = (platform.os(), platform.arch());
-        let warnings = provider_package_warnings(&entries, provider_type.as_str(), of, &heads);
+        let (provider_type, os) = (provider_type.as_str(), platform.os());
         let text = |remark: &dyn ToString| format!("{}: {}", self.filename, remark.to_string());
-        let is_foreign = |it: &&ArchiveWarning| matches!(it, ArchiveWarning::OtherPlatform { .. });
-        let foreign = warnings.iter().find(is_foreign).map(|it| text(it));
+        let of = (os, platform.arch());
+        let foreign = foreign_executable_warning(&entries, provider_type, of, &heads);
+        let foreign = foreign.map(|it| text(&it));
+        let warnings = provider_package_warnings(&entries, provider_type, os, &heads);
         let mut remarks: Vec<String> = warnings.iter().map(|it| text(it)).collect();
+        remarks.extend(foreign.clone());
         remarks.extend(platform.known().err().map(|it| text(&it)));
         Inspected {
             h1,
@@ -165,7 +167,7 @@ impl Archive {
     }
 
     fn tar_gz_entries(&self) -> Result<Vec<Entry>, String> {
-        let mut tar = TarGzInspector::new();
+        let mut tar = TarGzInspector::default();
         let mut file = self.source.open().map_err(text)?;
         // An error here is permanent.
         each_chunk(&mut file, text, |chunk| tar.feed(chunk).map_err(text))?;

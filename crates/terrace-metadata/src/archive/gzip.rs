@@ -14,22 +14,10 @@ const HEADER: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255];
 /// The length of the checksum and the size after the contents.
 const TRAILER_BYTES: usize = 8;
 
-/// The reason why a gzip member cannot be read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum GzipError {
-    /// It begins with another header than that of this command.
-    #[error("a member does not begin with the header that this command writes")]
-    Header,
-    /// Its compressed data is not valid.
-    #[error("the compressed data of a member is not valid")]
-    Data,
-    /// Its contents are longer than stated.
-    #[error("the contents of a member have more than {0} bytes")]
-    TooLong(usize),
-    /// Its checksum or its size do not match its contents.
-    #[error("the checksum of a member does not match its contents")]
-    Checksum,
-}
+/// The reasons why a member cannot be read, besides contents that are too long.
+const WRONG_HEADER: &str = "a member does not begin with the header that this command writes";
+const WRONG_DATA: &str = "the compressed data of a member is not valid";
+const WRONG_CHECKSUM: &str = "the checksum of a member does not match its contents";
 
 /// Returns contents as a gzip member.
 pub(super) fn member(contents: &[u8]) -> Vec<u8> {
@@ -46,8 +34,8 @@ pub(super) fn max_length(contents: usize) -> usize {
 }
 
 /// Returns the contents of the first member, up to `limit` bytes, and the length of the member.
-pub(super) fn contents(bytes: &[u8], limit: usize) -> Result<(Vec<u8>, usize), GzipError> {
-    let data = bytes.strip_prefix(&HEADER).ok_or(GzipError::Header)?;
+pub(super) fn contents(bytes: &[u8], limit: usize) -> Result<(Vec<u8>, usize), String> {
+    let data = bytes.strip_prefix(&HEADER).ok_or(WRONG_HEADER)?;
     let mut contents = vec![0; limit];
     let (status, consumed, written) = decompress(
         &mut DecompressorOxide::new(),
@@ -58,15 +46,19 @@ pub(super) fn contents(bytes: &[u8], limit: usize) -> Result<(Vec<u8>, usize), G
     );
     match status {
         TINFLStatus::Done => {}
-        TINFLStatus::HasMoreOutput => return Err(GzipError::TooLong(limit)),
-        _ => return Err(GzipError::Data),
+        TINFLStatus::HasMoreOutput => {
+            return Err(format!(
+                "the contents of a member have more than {limit} bytes"
+            ));
+        }
+        _ => return Err(WRONG_DATA.to_owned()),
     }
     contents.truncate(written);
     let trailer = data.get(consumed..consumed + TRAILER_BYTES);
     let mut expected = crc32fast::hash(&contents).to_le_bytes().to_vec();
     expected.extend(size(&contents).to_le_bytes());
     if trailer != Some(expected.as_slice()) {
-        return Err(GzipError::Checksum);
+        return Err(WRONG_CHECKSUM.to_owned());
     }
     Ok((contents, HEADER.len() + consumed + TRAILER_BYTES))
 }
@@ -84,16 +76,18 @@ mod tests {
     #[test]
     fn a_damaged_member_is_rejected() {
         let good = member(b"text text text text");
-        assert_eq!(contents(&good, 3), Err(GzipError::TooLong(3)));
-        assert_eq!(contents(&good[1..], 99), Err(GzipError::Header));
-        assert_eq!(
-            contents(&good[..good.len() - 1], 99),
-            Err(GzipError::Checksum)
-        );
-        assert_eq!(contents(&good[..12], 99), Err(GzipError::Data));
         let mut other = good.clone();
         *other.last_mut().unwrap() ^= 1;
-        assert_eq!(contents(&other, 99), Err(GzipError::Checksum));
+        let too_long = "the contents of a member have more than 3 bytes";
+        for (bytes, limit, error) in [
+            (&good[..], 3, too_long),
+            (&good[1..], 99, WRONG_HEADER),
+            (&good[..good.len() - 1], 99, WRONG_CHECKSUM),
+            (&good[..12], 99, WRONG_DATA),
+            (&other, 99, WRONG_CHECKSUM),
+        ] {
+            assert_eq!(contents(bytes, limit), Err(error.to_owned()));
+        }
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use terrace_core::documentation::{Input, ModuleCall, Output, Resource, ResourceMode};
 
 use crate::configuration::{Block, Value};
-use crate::module::part::{Declarations, FileContext};
+use crate::module::context::{Declarations, FileContext};
 
 /// Adds a `variable` block.
 pub(super) fn add_input(

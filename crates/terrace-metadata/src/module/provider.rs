@@ -3,7 +3,7 @@
 use terrace_core::documentation::ProviderRequirement;
 
 use crate::configuration::{Attribute, Block, Value};
-use crate::module::part::{Declarations, FileContext};
+use crate::module::context::{Declarations, FileContext};
 
 /// A requirement without a source address and versions.
 pub(super) fn unconstrained(name: &str) -> ProviderRequirement {

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use terrace_core::documentation::DocumentationKind as Kind;
+use terrace_core::limits::PAGE_NAME_BYTES;
 
-use crate::names::page_name_fault;
 use crate::provider_docs::PageKey;
 use crate::source::SourceFile;
 use crate::text::shown;
@@ -144,6 +144,19 @@ fn page_key(kind: Kind, name: &str) -> Result<PageKey, String> {
             page_name_fault(name)
         )
     })
+}
+
+/// Returns the reason why a name is not that of a page, as the end of a sentence that begins with the name.
+fn page_name_fault(name: &str) -> String {
+    let is_allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
+    if !name.chars().all(is_allowed) {
+        "has characters other than ASCII letters, digits, dots, dashes and underscores".to_owned()
+    } else if name.len() > PAGE_NAME_BYTES {
+        let length = name.len();
+        format!("has {length} characters, and at most {PAGE_NAME_BYTES} are allowed")
+    } else {
+        "begins with a dot".to_owned()
+    }
 }
 
 fn invalid_directory(directory: &str) -> String {

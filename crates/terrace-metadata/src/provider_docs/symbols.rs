@@ -6,10 +6,9 @@ use terrace_core::documentation::{DocumentationKind as Kind, PageName, Symbol};
 use terrace_core::limits::{DOCUMENTATION_SYMBOLS, SYMBOL_NAME_BYTES};
 
 use crate::limits::ARGUMENTS_BYTES;
-use crate::names::short_name;
 use crate::provider_docs::PageKey;
 use crate::schema::Schema;
-use crate::text::Messages;
+use crate::text::{Messages, short_name};
 
 /// Returns the symbols that follow from the names of pages.
 pub(super) fn of_pages<'p>(

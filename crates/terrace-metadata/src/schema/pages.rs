@@ -6,12 +6,11 @@ use std::fmt::Write as _;
 use serde_json::{Map, Value};
 use terrace_core::documentation::DocumentationKind as Kind;
 
-use crate::names::short_name;
 use crate::schema::document::{
     AttributeSchema, BlockSchema, FunctionParameter, FunctionSignature, NestedBlock,
 };
 use crate::schema::{GeneratedPage, Part, Schema, types};
-use crate::text::one_line;
+use crate::text::{one_line, short_name};
 
 impl Schema {
     /// Returns a page for the provider and for each of its parts.

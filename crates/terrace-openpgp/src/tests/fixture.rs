@@ -35,5 +35,5 @@ pub(super) fn keys(text: &str) -> Vec<SigningKey> {
 #[track_caller]
 pub(super) fn assert_refused<T: Debug>(result: Result<T, OpenPgpError>, variant: &str) {
     let error = format!("{:?}", result.unwrap_err());
-    assert!(error.starts_with(variant), "{error}");
+    assert!(error.starts_with(variant), "{error} instead of {variant}");
 }

@@ -56,16 +56,10 @@ impl Key {
         if self.version == 6 {
             return [&start, [27, 0, 0, 0, 32].as_slice(), &point].concat();
         }
-        let oid = [0x2B, 0x06, 0x01, 0x04, 0x01, 0xDA, 0x47, 0x0F, 0x01];
+        let oid = [9, 0x2B, 0x06, 0x01, 0x04, 0x01, 0xDA, 0x47, 0x0F, 0x01];
         // An MPI of 263 bits: 0x40 and the point.
-        [
-            &start,
-            [22, 9].as_slice(),
-            &oid,
-            &[0x01, 0x07, 0x40],
-            &point,
-        ]
-        .concat()
+        let mpi = [0x01, 0x07, 0x40];
+        [&start, [22].as_slice(), &oid, &mpi, &point].concat()
     }
 
     /// Returns the bytes of the key that enter hashes.
@@ -92,11 +86,7 @@ impl Key {
         let start = [self.version, draft.kind, algorithm, 8];
         let fields = [&start, self.area(&draft.hashed).as_slice()].concat();
         let length = u32::try_from(fields.len()).unwrap().to_be_bytes();
-        let salt = if self.version == 6 {
-            [7; 16].as_slice()
-        } else {
-            &[]
-        };
+        let salt = &[7; 16][..if self.version == 6 { 16 } else { 0 }];
         let suffix = [&fields, [self.version, 0xff].as_slice(), &length].concat();
         let digest = Sha256::digest([salt, data, &suffix].concat());
         let values = self.secret.sign(&digest).to_bytes();
@@ -114,31 +104,23 @@ impl Key {
 
     /// Returns the subpacket that names this key as the issuer.
     pub(super) fn issuer(&self) -> Vec<u8> {
-        subpacket(
-            33,
-            &[&[self.version], self.fingerprint().as_slice()].concat(),
-        )
+        let version = [self.version];
+        subpacket(33, &[&version, &self.fingerprint()[..]].concat())
     }
 
     fn area(&self, subpackets: &[u8]) -> Vec<u8> {
         let length = u32::try_from(subpackets.len()).unwrap().to_be_bytes();
-        let length = if self.version == 6 {
-            &length[..]
-        } else {
-            &length[2..]
-        };
-        [length, subpackets].concat()
+        let start = if self.version == 6 { 0 } else { 2 };
+        [&length[start..], subpackets].concat()
     }
 }
 
 /// Returns a draft with the subpackets of every signature, a creation time and an issuer, and more.
 pub(super) fn draft(kind: u8, issuer: &Key, more: &[Vec<u8>]) -> Draft {
-    let hashed = [vec![created(CREATED), issuer.issuer()], more.to_vec()]
-        .concat()
-        .concat();
+    let every = [created(CREATED), issuer.issuer()];
     Draft {
         kind,
-        hashed,
+        hashed: [&every, more].concat().concat(),
         unhashed: Vec::new(),
     }
 }
@@ -158,17 +140,8 @@ pub(super) fn critical(mut subpacket: Vec<u8>) -> Vec<u8> {
 
 pub(super) fn notation(name: &str) -> Vec<u8> {
     let length = u16::try_from(name.len()).unwrap().to_be_bytes();
-    subpacket(
-        20,
-        &[
-            &[0x80, 0, 0, 0],
-            length.as_slice(),
-            &[0, 1],
-            name.as_bytes(),
-            b"1",
-        ]
-        .concat(),
-    )
+    let start = [&[0x80, 0, 0, 0], length.as_slice(), &[0, 1]].concat();
+    subpacket(20, &[&start, name.as_bytes(), b"1"].concat())
 }
 
 /// Writes a subpacket. The content must be shorter than 191 bytes.
@@ -215,11 +188,8 @@ pub(super) fn key_signature(key: &Key, draft: &Draft) -> Vec<u8> {
 /// Returns a subkey and its binding signature, with a cross-signature.
 pub(super) fn subkey(primary: &Key, subkey: &Key, more: &[Vec<u8>]) -> Vec<u8> {
     let more = [&[cross_signature(primary, subkey, &[])], more].concat();
-    let signature = binding(
-        primary,
-        subkey,
-        &draft(kind::SUBKEY_BINDING, primary, &more),
-    );
+    let draft = draft(kind::SUBKEY_BINDING, primary, &more);
+    let signature = binding(primary, subkey, &draft);
     [packet(14, &subkey.body()), signature].concat()
 }
 
@@ -238,11 +208,8 @@ pub(super) fn cross_signature(primary: &Key, sub: &Key, more: &[Vec<u8>]) -> Vec
 
 /// Returns an ordinary certificate whose primary key signs.
 pub(super) fn certificate(key: &Key) -> Vec<u8> {
-    [
-        primary(key),
-        user_id(key, "forged", &[key_flags(CERTIFY | SIGN)]),
-    ]
-    .concat()
+    let user_id = user_id(key, "forged", &[key_flags(CERTIFY | SIGN)]);
+    [primary(key), user_id].concat()
 }
 
 /// Returns a detached signature.
@@ -252,14 +219,9 @@ pub(super) fn detached(key: &Key, data: &[u8], more: &[Vec<u8>]) -> Vec<u8> {
 
 /// Returns a certificate in ASCII armour, without the optional checksum.
 pub(super) fn armored(packets: &[u8]) -> String {
-    let digits = STANDARD.encode(packets);
-    let lines: Vec<&str> = digits
-        .as_bytes()
-        .chunks(64)
-        .map(|line| str::from_utf8(line).unwrap())
-        .collect();
+    let lines: Vec<String> = packets.chunks(48).map(|it| STANDARD.encode(it)).collect();
+    let digits = lines.join("\n");
     format!(
-        "-----BEGIN PGP PUBLIC KEY BLOCK-----\n\n{}\n-----END PGP PUBLIC KEY BLOCK-----\n",
-        lines.join("\n")
+        "-----BEGIN PGP PUBLIC KEY BLOCK-----\n\n{digits}\n-----END PGP PUBLIC KEY BLOCK-----\n"
     )
 }

@@ -72,10 +72,8 @@ fn keys_and_signatures_of_the_installed_gpg_are_accepted() {
     let Some(gpg) = Gpg::new("each") else { return };
     for algorithm in ["rsa3072", "ed25519", "nistp256", "nistp384", "dsa3072"] {
         let user = format!("{algorithm}@example.com");
-        gpg.run(
-            &["--quick-generate-key", &user, algorithm, "sign", "never"],
-            b"",
-        );
+        let create = ["--quick-generate-key", &user, algorithm, "sign", "never"];
+        gpg.run(&create, b"");
         let key = gpg.run(&["--armor", "--export", &user], b"");
         let keys = parse_signing_keys(str::from_utf8(&key).unwrap()).unwrap();
         for form in ["--armor", "--no-armor", "--textmode"] {
@@ -105,37 +103,23 @@ fn an_older_export_of_a_renewed_key_takes_nothing_away() {
     let fingerprint = listed.lines().find_map(|line| line.strip_prefix("fpr:"));
     let fingerprint = fingerprint.unwrap().trim_matches(':');
     gpg.run(&[&at("02"), "--quick-set-expire", fingerprint, "2y"], b"");
-    gpg.run(
-        &[
-            &at("02"),
-            "--quick-add-key",
-            fingerprint,
-            "rsa2048",
-            "sign",
-            "3y",
-        ],
-        b"",
-    );
+    let add = ["--quick-add-key", fingerprint, "rsa2048", "sign", "3y"];
+    gpg.run(&[&[at("02").as_str()], &add[..]].concat(), b"");
     let new = export();
     let signed = b"signed";
     let signature = gpg.run(&[&at("03"), "--local-user", user, "--detach-sign"], signed);
     let [old, new] = [old, new].map(|text| {
-        parse_signing_keys(str::from_utf8(&text).unwrap())
-            .unwrap()
-            .remove(0)
+        let text = str::from_utf8(&text).unwrap();
+        parse_signing_keys(text).unwrap().remove(0)
     });
     let merged = [new.merged(&old).unwrap(), old.merged(&new).unwrap()];
     for key in &merged {
-        assert_eq!(
-            (key.expires(), key.signing_subkeys()),
-            (new.expires(), new.signing_subkeys())
-        );
+        assert_eq!(key.expires(), new.expires());
+        assert_eq!(key.signing_subkeys(), new.signing_subkeys());
         assert_ne!(key.expires(), old.expires());
         assert!(key.supersedes(&old));
-        let read = gpg.run(
-            &["--show-keys", "--with-colons"],
-            key.ascii_armor().as_bytes(),
-        );
+        let show = ["--show-keys", "--with-colons"];
+        let read = gpg.run(&show, key.ascii_armor().as_bytes());
         assert!(String::from_utf8(read).unwrap().contains(fingerprint));
     }
     let at = 1_704_412_800;

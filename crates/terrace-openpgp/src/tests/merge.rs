@@ -80,20 +80,12 @@ fn a_deleted_user_id_does_not_return_with_its_dates() {
 #[test]
 fn user_ids_and_signing_subkeys_of_both_copies_stay() {
     let (key, first, second) = (Key::v4(1), Key::v4(2), Key::v4(3));
-    let start = [
-        forge::primary(&key),
-        forge::user_id(&key, "a", &[signing()]),
-    ];
+    let id = |id, more: &[Vec<u8>]| forge::user_id(&key, id, more);
+    let start = || vec![forge::primary(&key), id("a", &[signing()])];
     let subkey = |subkey| forge::subkey(&key, subkey, &[forge::key_flags(SIGN)]);
-    let one = [&start[..], &[subkey(&first)]].concat();
-    let other = [
-        &start[..],
-        &[
-            forge::user_id(&key, "b", &[signing(), forge::created(CREATED + 60)]),
-            subkey(&second),
-        ],
-    ]
-    .concat();
+    let new = id("b", &[signing(), forge::created(CREATED + 60)]);
+    let one = [start(), vec![subkey(&first)]].concat();
+    let other = [start(), vec![new, subkey(&second)]].concat();
     let both = merged(&one, &other);
     assert_eq!(both.signing_subkeys().len(), 2);
     assert_eq!(both.certificate.user_ids.len(), 2);
@@ -114,14 +106,8 @@ fn a_revoked_part_stays_revoked() {
     let (a, b) = ("a", "b");
     let id = |id: &str| forge::user_id(&key, id, &[signing()]);
     let old = [forge::primary(&key), id(a), id(b), subkey.clone()];
-    let new = [
-        forge::primary(&key),
-        id(a),
-        id(b),
-        revoked_id(b),
-        subkey,
-        revocation,
-    ];
+    let revoked = [revoked_id(b), subkey, revocation];
+    let new = [&[forge::primary(&key), id(a), id(b)][..], &revoked].concat();
     let both = merged(&old, &new);
     assert_eq!(both.signing_subkeys(), []);
     let revoked = both.certificate.user_ids.iter();
@@ -143,11 +129,8 @@ fn parts_that_clients_do_not_need_are_dropped() {
     assert!(certified.merged(&keys(&own)[0]).is_err(), "another key");
     let (key, other) = (Key::v4(1), Key::v4(9));
     let mut third_party = valid_for(&key, 0, YEAR);
-    third_party.push(forge::certification(
-        &other,
-        "a",
-        &forge::draft(0x13, &other, &[]),
-    ));
+    let draft = forge::draft(0x13, &other, &[]);
+    third_party.push(forge::certification(&other, "a", &draft));
     let newer = valid_for(&key, 60, YEAR);
     assert_eq!(merged(&third_party, &newer), copy(&newer));
 }
@@ -169,10 +152,7 @@ fn a_copy_supersedes_another_if_no_client_loses_a_signature() {
     assert!(!with(&[signing(), notation], &[]).supersedes(&old));
     let lifetime = forge::subpacket(3, &YEAR.to_be_bytes());
     assert!(!with(&[signing(), lifetime], &[]).supersedes(&old));
-    let (rsa, mixed) = (
-        keys(text!("rsa2048.asc")),
-        keys(text!("rsa2048-cv25519.asc")),
-    );
+    let [rsa, mixed] = [text!("rsa2048.asc"), text!("rsa2048-cv25519.asc")].map(keys);
     assert!(!mixed[0].supersedes(&rsa[0]));
 }
 
@@ -182,10 +162,8 @@ fn a_self_signature_from_the_future_is_refused() {
     let created = u64::from(CREATED) + 600;
     ahead.check_dates(UnixTime(created)).unwrap();
     let error = ahead.check_dates(UnixTime(created - 1)).unwrap_err();
-    assert!(matches!(
-        error,
-        OpenPgpError::FutureSignature { seconds: 1, .. }
-    ));
+    let is_ahead = matches!(error, OpenPgpError::FutureSignature { seconds: 1, .. });
+    assert!(is_ahead, "{error}");
 }
 
 #[test]

@@ -1,18 +1,11 @@
 //! Parsing of keys.
 
-use super::fixture::{assert_refused, keys, text};
+use super::fixture::{assert_refused, binary, keys, text};
 use super::forge::{self, CERTIFY, Key, SIGN, kind};
-use crate::{KeyId, KeyName, OpenPgpError, armor, limits, parse_signing_keys};
+use crate::{KeyId, OpenPgpError, armor, limits, parse_signing_keys};
 
 fn parse_forged(packets: &[Vec<u8>]) -> Result<usize, OpenPgpError> {
     parse_signing_keys(&forge::armored(&packets.concat())).map(|keys| keys.len())
-}
-
-fn malformed(packets: &[Vec<u8>]) -> String {
-    match parse_forged(packets) {
-        Err(OpenPgpError::MalformedKey { reason, .. }) => reason,
-        other => panic!("{other:?}"),
-    }
 }
 
 fn signing() -> Vec<u8> {
@@ -49,57 +42,40 @@ fn a_key_has_the_id_and_fingerprint_that_gpg_shows() {
 }
 
 #[test]
-fn a_key_is_armoured_again_without_changes() {
+fn a_key_is_armoured_again_without_headers_and_with_short_lines_and_a_checksum() {
     let original = armor::read(text!("rsa2048.asc")).unwrap();
     let key = &keys(text!("rsa2048.asc"))[0];
     let rewritten = armor::read(key.ascii_armor()).unwrap();
     assert_eq!(rewritten.blocks[0].bytes, original.blocks[0].bytes);
     assert_eq!(keys(key.ascii_armor())[0], *key);
-}
-
-#[test]
-fn armour_has_a_blank_line_short_lines_and_a_checksum() {
-    let key = &keys(text!("rsa2048.asc"))[0];
     let lines: Vec<&str> = key.ascii_armor().lines().collect();
-    assert_eq!(lines[0], "-----BEGIN PGP PUBLIC KEY BLOCK-----");
     assert_eq!(lines[1], "");
     assert!(lines.iter().all(|line| line.len() <= 64));
     // gpg computed the same checksum.
     let checksum = lines[lines.len() - 2];
     assert!(checksum.starts_with('='));
     assert!(text!("rsa2048.asc").lines().any(|line| line == checksum));
-    assert_eq!(lines[lines.len() - 1], "-----END PGP PUBLIC KEY BLOCK-----");
 }
 
 #[test]
 fn two_blocks_in_one_text_are_two_keys() {
-    let both = format!("{}{}", text!("rsa2048.asc"), text!("ed25519.asc"));
-    let keys = keys(&both);
-    assert_eq!(keys.len(), 2);
-    assert!(
-        keys.iter()
-            .all(|key| key.ascii_armor().matches("BEGIN").count() == 1)
-    );
-}
-
-#[test]
-fn two_keys_in_one_block_are_armoured_separately() {
+    let (one, other) = (text!("rsa2048.asc"), text!("ed25519.asc"));
+    let alone = [one, other].map(|text| keys(text).remove(0));
+    assert_eq!(keys(&format!("{one}{other}")), alone);
+    // Two keys in one block are armoured separately.
     let both = keys(text!("two-keys.asc"));
-    assert_eq!(both.len(), 2);
-    assert_eq!(both[0], keys(text!("rsa2048.asc"))[0]);
+    assert_eq!((both.len(), &both[0]), (2, &alone[0]));
     assert_eq!(keys(both[1].ascii_armor())[0], both[1]);
 }
 
 #[test]
-fn text_around_a_block_and_crlf_are_ignored() {
-    let text = format!("my key:\n\n{}\nbye\n", text!("ed25519.asc")).replace('\n', "\r\n");
-    assert_eq!(keys(&text), keys(text!("ed25519.asc")));
-}
-
-#[test]
-fn armour_headers_are_ignored() {
-    let text = text!("ed25519.asc").replacen("\n\n", "\nVersion: GnuPG v1\nComment: \n\n", 1);
-    assert_eq!(keys(&text), keys(text!("ed25519.asc")));
+fn text_around_a_block_its_headers_and_crlf_are_ignored() {
+    let whole = text!("ed25519.asc");
+    let around = format!("my key:\n\n{whole}\nbye\n").replace('\n', "\r\n");
+    let headers = whole.replacen("\n\n", "\nVersion: GnuPG v1\nComment: \n\n", 1);
+    for text in [around, headers] {
+        assert_eq!(keys(&text), keys(whole));
+    }
 }
 
 /// Returns a user ID as gpg exports it with `--export-options export-minimal`.
@@ -344,25 +320,21 @@ fn packets_are_read_where_clients_read_them() {
 }
 
 #[test]
-fn keys_of_other_versions_are_refused() {
+fn keys_that_clients_or_this_registry_cannot_check_are_refused_by_name() {
     for version in [2, 3, 5] {
         let mut body = Key::v4(1).body();
         body[0] = version;
         assert_refused(parse_forged(&[forge::packet(6, &body)]), "UnknownKey");
     }
-}
-
-#[test]
-fn a_key_that_only_clients_can_check_is_refused_by_its_algorithm() {
     for (text, name) in [
         (text!("nistp521.asc"), "ECDSA on P-521"),
         (text!("brainpoolP256r1.asc"), "ECDSA on a Brainpool curve"),
     ] {
         let error = parse_signing_keys(text).unwrap_err();
-        let OpenPgpError::UncheckableKey { algorithm, .. } = error else {
-            panic!("{error}")
-        };
-        assert_eq!(algorithm, name);
+        assert!(
+            matches!(error, OpenPgpError::UncheckableKey { algorithm, .. } if algorithm == name),
+            "{error}"
+        );
     }
 }
 
@@ -372,53 +344,34 @@ fn a_secret_key_is_refused_by_its_label_and_by_its_packets() {
     let secret = forge::packet(5, &[key.body(), vec![0; 35]].concat());
     let secret_subkey = forge::packet(7, &[key.body(), vec![0; 35]].concat());
     let certificate = forge::certificate(&key);
+    let label = "-----BEGIN PGP PRIVATE KEY BLOCK-----";
     for text in [
         armor::write("PGP PRIVATE KEY BLOCK", &secret),
         forge::armored(&secret),
         forge::armored(&[certificate.clone(), secret_subkey].concat()),
-        format!(
-            "{}{}",
-            forge::armored(&certificate),
-            "-----BEGIN PGP PRIVATE KEY BLOCK-----"
-        ),
+        format!("{}{label}", forge::armored(&certificate)),
     ] {
-        let error = parse_signing_keys(&text).unwrap_err();
-        assert_eq!(error, OpenPgpError::SecretKey);
-        assert!(
-            error.to_string().contains("gpg --armor --export"),
-            "{error}"
-        );
+        assert_refused(parse_signing_keys(&text), "SecretKey");
     }
 }
 
 #[test]
 fn a_text_without_a_key_is_refused() {
-    for text in ["", "\n", "key", "{}", "-----BEGIN", "\u{1F511}"] {
-        assert_eq!(
-            parse_signing_keys(text),
-            Err(OpenPgpError::NoKey),
-            "{text:?}"
-        );
+    let signature = armor::write("PGP PUBLIC KEY BLOCK", binary!("default.sig"));
+    for (text, refusal) in [
+        ("", "NoKey"),
+        ("\n", "NoKey"),
+        ("key", "NoKey"),
+        ("-----BEGIN", "NoKey"),
+        ("\u{1F511}", "NoKey"),
+        (text!("default-armored.asc"), "NotAKey(\"PGP SIGNATURE\")"),
+        (
+            &signature,
+            "MalformedKey { key: Place(1), reason: \"it does not begin with a public key",
+        ),
+    ] {
+        assert_refused(parse_signing_keys(text), refusal);
     }
-}
-
-#[test]
-fn other_blocks_are_refused_by_their_label() {
-    let error = parse_signing_keys(text!("default-armored.asc")).unwrap_err();
-    assert_eq!(error, OpenPgpError::NotAKey("PGP SIGNATURE".to_owned()));
-    let signature = armor::write(
-        "PGP PUBLIC KEY BLOCK",
-        super::fixture::binary!("default.sig"),
-    );
-    let error = parse_signing_keys(&signature).unwrap_err();
-    let OpenPgpError::MalformedKey {
-        key: KeyName::Place(1),
-        reason,
-    } = error
-    else {
-        panic!("{error}")
-    };
-    assert_eq!(reason, "it does not begin with a public key");
 }
 
 #[test]
@@ -439,8 +392,10 @@ fn damaged_armour_is_refused() {
         ),
     ] {
         let error = parse_signing_keys(&text).unwrap_err();
-        assert!(matches!(error, OpenPgpError::KeyArmor(_)), "{error}");
-        assert!(error.to_string().contains(damage), "{error}");
+        assert!(
+            matches!(error, OpenPgpError::KeyArmor(found) if found.contains(damage)),
+            "{error}"
+        );
     }
 }
 
@@ -466,7 +421,7 @@ fn the_newest_copy_of_a_duplicate_key_counts() {
 }
 
 #[test]
-fn more_keys_than_the_limit_are_refused() {
+fn more_than_the_limits_is_refused() {
     let limit = u8::try_from(limits::CERTIFICATES).unwrap();
     let many = |count| -> Vec<_> {
         (0..count)
@@ -474,16 +429,14 @@ fn more_keys_than_the_limit_are_refused() {
             .collect()
     };
     assert_eq!(parse_forged(&many(limit)), Ok(limits::CERTIFICATES));
-    let error = parse_forged(&many(limit + 1)).unwrap_err();
-    assert_eq!(error, OpenPgpError::TooManyKeys(limits::CERTIFICATES + 1));
-}
-
-#[test]
-fn more_text_than_the_limit_is_refused() {
+    assert_refused(parse_forged(&many(limit + 1)), "TooManyKeys(17)");
     let text = " ".repeat(limits::KEYS_BYTES + 1);
-    let error = parse_signing_keys(&text).unwrap_err();
-    assert_eq!(error, OpenPgpError::KeysTooLong(limits::KEYS_BYTES + 1));
-    assert!(error.to_string().contains("export-minimal"), "{error}");
+    assert_refused(parse_signing_keys(&text), "KeysTooLong(65537)");
+    let key = Key::v4(1);
+    let again = forge::certification(&key, "forged", &forge::draft(0x13, &key, &[]));
+    let again = again.repeat(limits::SELF_SIGNATURES);
+    let refusal = Some("it has more than 128 self-signatures");
+    assert_read("certified", &[forge::certificate(&key), again], refusal);
 }
 
 #[test]
@@ -500,35 +453,17 @@ fn a_key_that_would_be_too_long_when_stored_is_refused() {
 }
 
 #[test]
-fn more_self_signatures_than_the_limit_are_refused() {
-    let key = Key::v4(1);
-    let again = forge::certification(&key, "forged", &forge::draft(0x13, &key, &[]));
-    let reason = malformed(&[
-        forge::certificate(&key),
-        again.repeat(limits::SELF_SIGNATURES),
-    ]);
-    assert!(reason.contains("128 self-signatures"), "{reason}");
-}
-
-#[test]
 fn a_key_id_is_written_in_upper_case_and_read_in_either() {
     let id: KeyId = "00c0ffee00000001".parse().unwrap();
     assert_eq!(id.to_string(), "00C0FFEE00000001");
     assert_eq!(id.to_string().parse(), Ok(id));
-}
-
-#[test]
-fn an_invalid_key_id_is_refused() {
     for text in [
         "",
         "C0FFEE",
-        "0x00C0FFEE00000001",
+        "000C0FFEE00000001",
         "+0C0FFEE00000001",
         "00C0FFEE0000000G",
     ] {
-        assert_eq!(
-            text.parse::<KeyId>(),
-            Err(OpenPgpError::KeyId(text.to_owned()))
-        );
+        assert_refused(text.parse::<KeyId>(), "KeyId(");
     }
 }

@@ -11,20 +11,15 @@ impl Links for Own {
     }
 }
 
-const OPTIONS: Options<'static> = Options {
-    links: &Own,
-    first_level: 2,
-};
-
 #[track_caller]
 fn shows(source: &str, html: &str) {
-    assert_eq!(render(source, &OPTIONS).html.trim_end(), html, "{source}");
+    assert_eq!(render(source, &Own).html.trim_end(), html, "{source}");
 }
 
 #[test]
 fn headings_are_shifted_and_listed() {
     let source = "# A\n\n## B *c* `d`\n\n###### E\n\n## A\n\n<h2 align=\"center\">F</h2>\n";
-    let rendered = render(source, &OPTIONS);
+    let rendered = render(source, &Own);
     assert_eq!(
         rendered.html,
         "<h2 id=\"a\">A</h2>\n<h3 id=\"b-c-d\">B <em>c</em> <code>d</code></h3>\n<h6 id=\"e\">E</h6>\n\
@@ -67,21 +62,13 @@ fn links_to_other_sites_are_marked() {
 #[test]
 fn links_that_lead_nowhere_are_text() {
     shows("[a](javascript:alert(1)) b", "<p>a b</p>");
-    let lost = Options {
-        links: &NoLinks,
-        ..OPTIONS
-    };
-    assert_eq!(render("[a](b.md)", &lost).html, "<p>a</p>\n");
+    assert_eq!(render("[a](b.md)", &NoLinks).html, "<p>a</p>\n");
 }
 
 #[test]
 fn a_regular_expression_in_the_form_of_a_link_is_shown_as_written() {
-    let lost = Options {
-        links: &NoLinks,
-        ..OPTIONS
-    };
     assert_eq!(
-        render("must match [a-z]([-a-z0-9]*[a-z0-9])?.", &lost).html,
+        render("must match [a-z]([-a-z0-9]*[a-z0-9])?.", &NoLinks).html,
         "<p>must match [a-z]([-a-z0-9]*[a-z0-9])?.</p>\n"
     );
 }
@@ -129,12 +116,8 @@ fn images_of_the_package_are_shown() {
             Some(format!("/files/{target}"))
         }
     }
-    let options = Options {
-        links: &Packed,
-        ..OPTIONS
-    };
     assert_eq!(
-        render("![A \"b\"](a.png)", &options).html,
+        render("![A \"b\"](a.png)", &Packed).html,
         "<p class=\"images\"><img src=\"/files/a.png\" alt=\"A &quot;b&quot;\" loading=\"lazy\"></p>\n"
     );
 }
@@ -306,7 +289,7 @@ fn what_is_left_open_is_closed() {
 
 #[test]
 fn deep_containers_lose_their_tags_and_keep_their_text() {
-    let html = render(&format!("{}a", "> ".repeat(100)), &OPTIONS).html;
+    let html = render(&format!("{}a", "> ".repeat(100)), &Own).html;
     assert_eq!(
         html.matches("<blockquote>").count(),
         limits::NESTING - limits::NESTING_RESERVE
@@ -329,7 +312,7 @@ fn badges_are_left_out_and_other_images_stay() {
         IMAGE.to_owned(),
         format!("text\n\n{BANNER}"),
     ] {
-        let html = render(&text, &OPTIONS).html;
+        let html = render(&text, &Own).html;
         assert!(html.contains("<a "), "{text}: {html}");
     }
 }

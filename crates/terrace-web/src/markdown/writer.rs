@@ -13,7 +13,7 @@ use super::element::Element;
 use super::ids::Ids;
 use super::target::Target;
 use super::tree::{Origin, Tree};
-use super::{Options, Rendered, TargetKind};
+use super::{Links, Rendered, TargetKind};
 use crate::escape::push_text;
 use crate::highlight;
 use crate::limits;
@@ -30,7 +30,7 @@ const FOREIGN_REL: &str = "nofollow noopener";
 
 pub(super) struct Writer<'s> {
     source: &'s str,
-    options: Options<'s>,
+    links: &'s dyn Links,
     /// Whether the text is one of several in a page: it has no headings and no ids, and keeps its lines.
     pub(super) is_description: bool,
     pub(super) tree: Tree,
@@ -85,10 +85,10 @@ struct Footnote {
 }
 
 impl<'s> Writer<'s> {
-    pub(super) fn new(source: &'s str, options: &Options<'s>) -> Self {
+    pub(super) fn new(source: &'s str, links: &'s dyn Links) -> Self {
         Self {
             source,
-            options: *options,
+            links,
             is_description: false,
             tree: Tree::new(source.len() * 2),
             text: String::new(),
@@ -153,13 +153,13 @@ impl<'s> Writer<'s> {
     pub(super) fn heading(&self, level: u8) -> Element {
         match self.is_description {
             true => Element::Paragraph,
-            false => Element::Heading((self.options.first_level.max(1) + level - 1).min(6)),
+            false => Element::Heading((level + 1).min(6)),
         }
     }
 
     /// Returns the attributes of a link; `None` if it leads nowhere.
     pub(super) fn link_attributes(&self, target: &str, title: &str) -> Option<Attributes> {
-        let target = Target::parse(target, TargetKind::Link, self.options.links)?;
+        let target = Target::parse(target, TargetKind::Link, self.links)?;
         Some(self.href(&target).with_text("title", title))
     }
 
@@ -168,7 +168,7 @@ impl<'s> Writer<'s> {
         if is_badge && self.tree.is_in_heading() {
             return;
         }
-        let target = Target::parse(image.target, TargetKind::Image, self.options.links);
+        let target = Target::parse(image.target, TargetKind::Image, self.links);
         let label = match image.alt.trim() {
             "" => file_name(image.target),
             alt => alt,

@@ -6,12 +6,11 @@ use terrace_core::api::route::PageRoute;
 use terrace_core::model::package::Package;
 use terrace_core::model::version::Version;
 
-use super::versions::head;
+use super::versions::package_page;
 use crate::comparison::{Change, ChangeKind, ComparedSection, Comparison, FieldChange};
 use crate::links::{BREAKING, SHOWN_CHANGES, version_path, with_query};
 use crate::parts::label;
-use crate::parts::layout::Page;
-use crate::parts::package_head::{Section, feed};
+use crate::parts::package_head::Section;
 use crate::parts::room::Room;
 use crate::site::Site;
 use crate::text::counted;
@@ -48,29 +47,18 @@ pub fn comparison(
         Some(it) => format!("{} {} to {}", package.address(), it.from, it.to),
         None => format!("Compare versions of {}", package.address()),
     };
-    let body = html! {
-        main {
-        (head(package, Section::Comparison))
-        div.inner.content #page-content tabindex="-1" {
-            h2 {
-                @match compared {
-                    Some(it) => { "Changes from " bdi { (it.from) } " to " bdi { (it.to) } },
-                    None => "Compare two versions",
-                }
+    let contents = html! {
+        h2 {
+            @match compared {
+                Some(it) => { "Changes from " bdi { (it.from) } " to " bdi { (it.to) } },
+                None => "Compare two versions",
             }
-            (form(package, versions, compared))
-            @if let Some(it) = compared { (differences(package, it)) }
         }
-        }
+        (form(package, versions, compared))
+        @if let Some(it) = compared { (differences(package, it)) }
     };
-    let page = Page {
-        title: &title,
-        path: Some(path.to_string()),
-        feed: Some(feed(package)),
-        class: "package",
-        ..Page::default()
-    };
-    page.render(site, &body)
+    let path = path.to_string();
+    package_page(site, package, Section::Comparison, &title, path, &contents)
 }
 
 fn form(

@@ -14,51 +14,41 @@ use crate::parts::{banner, prose, time, tree};
 use crate::site::Site;
 use crate::text::kind_name;
 
-/// A document, and its place.
-#[derive(Debug, Clone, Copy)]
-pub struct ShownDocument<'a> {
-    /// The path of the document.
-    pub path: &'a DocumentPath,
-    /// Its entry in the navigation.
-    pub view: &'a DocumentView,
-    /// Its text.
-    pub text: &'a Rendered,
-}
-
 /// Returns the page of a document.
 pub fn document(
     site: &Site,
     release: &Release<'_>,
     navigation: &Navigation,
-    shown: &ShownDocument<'_>,
+    path: &DocumentPath,
+    view: &DocumentView,
+    text: &Rendered,
 ) -> String {
     let Release {
         package, details, ..
     } = *release;
     let version = &details.version.version;
-    let newest = newest_document_path(package, shown.path, version);
-    let has_contents = shown.text.contents.len() > 1;
+    let newest = newest_document_path(package, path, version);
+    let has_contents = text.contents.len() > 1;
     let body = html! {
         main {
         (release.head(site, Section::Documentation, tree::first(package, navigation)))
         div.columns.(if has_contents { "three" } else { "two" }) {
-            (tree::tree(package, navigation, Some(shown.path)))
+            (tree::tree(package, navigation, Some(path)))
             div.content #page-content tabindex="-1" {
                 (banner::of_version(release, Some(newest)))
-                (over(shown.view))
-                article.prose dir="auto" { (prose(shown.text)) }
-                (about_text(release, navigation, shown))
-                (neighbours(release, navigation, shown.path))
+                (over(view))
+                article.prose dir="auto" { (prose(text)) }
+                (about_text(release, navigation, path, view, text))
+                (neighbours(release, navigation, path))
             }
-            @if has_contents { (contents(shown.text)) }
+            @if has_contents { (contents(text)) }
         }
         }
     };
-    let title = title(shown.view);
-    let title = format!("{title} · {}", release.title());
+    let title = format!("{} · {}", title(view), release.title());
     let page = Page {
-        description: shown.view.description.as_deref().unwrap_or_default(),
-        ..release.page(&title, document_path(package, version, shown.path))
+        description: view.description.as_deref().unwrap_or_default(),
+        ..release.page(&title, document_path(package, version, path))
     };
     page.render(site, &body)
 }
@@ -99,15 +89,21 @@ fn over(view: &DocumentView) -> Markup {
 }
 
 /// Returns notes about the text: its Markdown, how it came about, and its faults.
-fn about_text(release: &Release<'_>, navigation: &Navigation, shown: &ShownDocument<'_>) -> Markup {
+fn about_text(
+    release: &Release<'_>,
+    navigation: &Navigation,
+    path: &DocumentPath,
+    view: &DocumentView,
+    text: &Rendered,
+) -> Markup {
     let package = release.package;
-    let markdown = text_path(package, &navigation.version, shown.path);
+    let markdown = text_path(package, &navigation.version, path);
     let documentation = navigation.documentation.as_ref();
     html! {
         div.about-text {
             // A text that was cut before it was stored ends with a sentence about it.
-            @if shown.text.is_truncated { (banner::cut_text()) }
-            @if shown.view.is_generated {
+            @if text.is_truncated { (banner::cut_text()) }
+            @if view.is_generated {
                 p { "Generated from the schema of the provider, because it has no page for this." }
             }
             @if let Some(docs) = documentation.filter(|docs| docs.changes > 0) {

@@ -17,19 +17,6 @@ use crate::readme::with_own_sources;
 use crate::site::Site;
 use crate::text::counted;
 
-/// A submodule or an example, and its texts.
-#[derive(Debug, Clone, Copy)]
-pub struct ShownPart<'a> {
-    /// The path of its page.
-    pub path: &'a DocumentPath,
-    /// Its details.
-    pub view: &'a NamedPartView,
-    /// Its README.
-    pub readme: Option<&'a Rendered>,
-    /// The files of an example.
-    pub files: &'a [ExampleFile<'a>],
-}
-
 /// A file of an example.
 #[derive(Debug, Clone, Copy)]
 pub struct ExampleFile<'a> {
@@ -59,7 +46,7 @@ pub fn module(site: &Site, release: &Release<'_>, readme: Option<&Rendered>) -> 
                 @if release.is_installable() { (install::module(site, release, None, root)) }
                 @if let Some(readme) = readme { (readme_section(readme, &path)) }
                 @match root {
-                    Some(root) => (module_tables::sections(&Place::new(site, release, "", root))),
+                    Some(root) => (module_tables::sections(&Place { site, release, directory: "", part: root })),
                     // No documentation is added to a version that was erased.
                     None if !release.is_installable() => {}
                     None => (banner::undocumented()),
@@ -89,17 +76,24 @@ pub fn module(site: &Site, release: &Release<'_>, readme: Option<&Rendered>) -> 
 }
 
 /// Returns the page of a submodule or an example.
-pub fn module_part(site: &Site, release: &Release<'_>, shown: &ShownPart<'_>) -> String {
+pub fn module_part(
+    site: &Site,
+    release: &Release<'_>,
+    path: &DocumentPath,
+    view: &NamedPartView,
+    readme: Option<&Rendered>,
+    example_files: &[ExampleFile<'_>],
+) -> String {
     let Release {
         package, details, ..
     } = *release;
     let version = &details.version.version;
-    let name = shown.view.name.as_str();
-    let (kind, directory) = match shown.path {
+    let name = view.name.as_str();
+    let (kind, directory) = match path {
         DocumentPath::Submodule(_) => ("Submodule", Some(format!("modules/{name}"))),
         _ => ("Example", None),
     };
-    let path = document_path(package, version, shown.path);
+    let own_path = document_path(package, version, path);
     let place = match &directory {
         Some(directory) => directory.clone(),
         None => format!("examples/{name}"),
@@ -108,24 +102,24 @@ pub fn module_part(site: &Site, release: &Release<'_>, shown: &ShownPart<'_>) ->
         main {
         (release.head(site, Section::Overview, None))
         div.columns.two {
-            @if let Some(module) = &details.module { (sidebar(release, module, shown.readme, Some((shown.path, &shown.view.part)))) }
+            @if let Some(module) = &details.module { (sidebar(release, module, readme, Some((path, &view.part)))) }
             div.content #page-content tabindex="-1" {
-                (banner::of_version(release, Some(newest_document_path(package, shown.path, version))))
+                (banner::of_version(release, Some(newest_document_path(package, path, version))))
                 p.over { (kind) }
                 h2.part-title { bdi { (name) } }
                 @if let Some(directory) = &directory {
-                    @if release.is_installable() { (install::module(site, release, Some(directory), Some(&shown.view.part))) }
+                    @if release.is_installable() { (install::module(site, release, Some(directory), Some(&view.part))) }
                 }
-                @if let Some(readme) = shown.readme { (readme_section(readme, &path)) }
-                (files(site, release, &place, shown.files))
-                (module_tables::sections(&Place::new(site, release, &place, &shown.view.part)))
-                @if shown.readme.is_some() { p.about-text { a href=(text_path(package, version, shown.path)) { "Download the README as Markdown" } } }
+                @if let Some(readme) = readme { (readme_section(readme, &own_path)) }
+                (files(site, release, &place, example_files))
+                (module_tables::sections(&Place { site, release, directory: &place, part: &view.part }))
+                @if readme.is_some() { p.about-text { a href=(text_path(package, version, path)) { "Download the README as Markdown" } } }
             }
         }
         }
     };
     let title = format!("{name} · {}", release.title());
-    let page = release.page(&title, path);
+    let page = release.page(&title, own_path);
     page.render(site, &body)
 }
 

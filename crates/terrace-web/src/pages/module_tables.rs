@@ -69,27 +69,13 @@ fn required_versions(part: &ModulePart) -> Vec<(&'static str, &[String])> {
 
 /// A directory of a module, whose interface is shown.
 pub(super) struct Place<'a> {
-    site: &'a Site,
-    release: &'a Release<'a>,
-    directory: &'a str,
-    part: &'a ModulePart,
+    pub(super) site: &'a Site,
+    pub(super) release: &'a Release<'a>,
+    pub(super) directory: &'a str,
+    pub(super) part: &'a ModulePart,
 }
 
-impl<'a> Place<'a> {
-    pub(super) fn new(
-        site: &'a Site,
-        release: &'a Release<'a>,
-        directory: &'a str,
-        part: &'a ModulePart,
-    ) -> Self {
-        Self {
-            site,
-            release,
-            directory,
-            part,
-        }
-    }
-
+impl Place<'_> {
     /// Returns the link to the documentation of a resource.
     fn resource(&self, resource: &Resource) -> Option<String> {
         let views = [Some(self.part), self.part.opentofu.as_deref()];

@@ -198,15 +198,12 @@ fn symbol_path(provider: &PackageName, version: &Version, path: Option<&str>) ->
     route.to_string()
 }
 
-/// Returns a text in pieces with every second one marked.
-fn marked(pieces: &Pieces) -> Markup {
+/// Returns a text in pieces with every second one marked, or the whole text without pieces.
+fn marked_or(pieces: &Pieces, text: &str) -> Markup {
     html! {
+        @if pieces.is_empty() { (text) }
         @for (at, piece) in pieces.iter().enumerate() {
             @if at % 2 == 1 { mark { (piece) } } @else { (piece) }
         }
     }
-}
-
-fn marked_or(pieces: &Pieces, text: &str) -> Markup {
-    html! { @if pieces.is_empty() { (text) } @else { (marked(pieces)) } }
 }

@@ -27,39 +27,27 @@ pub fn versions(
     let end = start.saturating_add(SHOWN_VERSIONS);
     let next = all.get(end).and_then(|_| all.get(end.checked_sub(1)?));
     let next = next.map(|last| with_query(&path, &[(VERSIONS_AFTER, &last.version.to_string())]));
-    let body = html! {
-        main {
-        (head(package, Section::Versions))
-        div.inner.content #page-content tabindex="-1" {
-            div.heading-row {
-                h2 #page-versions { "Versions " span.count { (details.versions.len()) } }
-                a.button href=(feed(package)) { "Atom feed" }
-            }
-            (banner::of_package(details.status.as_ref()))
-            (without_recommendation(details))
-            div.scroll tabindex="0" role="region" aria-labelledby="page-versions" {
-                table.versions {
-                    thead { tr { th scope="col" { "Version" } th scope="col" { "Published" } th scope="col" { "Status" } th scope="col" { span.hidden { "Compare" } } } }
-                    tbody {
-                        @for (at, version) in all.iter().enumerate().take(end).skip(start) {
-                            (row(package, details, version, all.get(at.saturating_add(1))))
-                        }
+    let contents = html! {
+        div.heading-row {
+            h2 #page-versions { "Versions " span.count { (details.versions.len()) } }
+            a.button href=(feed(package)) { "Atom feed" }
+        }
+        (banner::of_package(details.status.as_ref()))
+        (without_recommendation(details))
+        div.scroll tabindex="0" role="region" aria-labelledby="page-versions" {
+            table.versions {
+                thead { tr { th scope="col" { "Version" } th scope="col" { "Published" } th scope="col" { "Status" } th scope="col" { span.hidden { "Compare" } } } }
+                tbody {
+                    @for (at, version) in all.iter().enumerate().take(end).skip(start) {
+                        (row(package, details, version, all.get(at.saturating_add(1))))
                     }
                 }
             }
-            (next_page(next.as_deref()))
         }
-        }
+        (next_page(next.as_deref()))
     };
     let title = format!("Versions of {}", package.address());
-    let page = Page {
-        title: &title,
-        path: Some(path),
-        feed: Some(feed(package)),
-        class: "package",
-        ..Page::default()
-    };
-    page.render(site, &body)
+    package_page(site, package, Section::Versions, &title, path, &contents)
 }
 
 /// Returns the list of the modules that use a package.
@@ -68,29 +56,18 @@ pub fn used_by(site: &Site, package: &Package, listed: &UsedByPage) -> String {
     let next = listed.next.as_deref();
     let next = next.map(|after| with_query(&path, &[("after", after)]));
     let address = package.address();
-    let body = html! {
-        main {
-        (head(package, Section::UsedBy))
-        div.inner.content #page-content tabindex="-1" {
-            h2 { "Used by" }
-            @if listed.packages.is_empty() {
-                p { "No module that you may see uses " bdi { (address) } ". Only the newest documented version of each module counts." }
-            } @else {
-                p { "The newest documented versions of these modules use " bdi { (address) } ". Older versions do not count." }
-                (cards::list(&listed.packages))
-            }
-            (next_page(next.as_deref()))
+    let contents = html! {
+        h2 { "Used by" }
+        @if listed.packages.is_empty() {
+            p { "No module that you may see uses " bdi { (address) } ". Only the newest documented version of each module counts." }
+        } @else {
+            p { "The newest documented versions of these modules use " bdi { (address) } ". Older versions do not count." }
+            (cards::list(&listed.packages))
         }
-        }
+        (next_page(next.as_deref()))
     };
     let title = format!("Modules that use {address}");
-    let page = Page {
-        title: &title,
-        path: Some(path),
-        class: "package",
-        ..Page::default()
-    };
-    page.render(site, &body)
+    package_page(site, package, Section::UsedBy, &title, path, &contents)
 }
 
 /// Returns a notice if readers should use none of the versions.
@@ -105,18 +82,37 @@ fn without_recommendation(details: &PackageDetails) -> Markup {
     banner::notice("bad", &html! { p { strong { (text) } } })
 }
 
-/// Returns the head of pages about more than one version.
-pub(super) fn head(package: &Package, section: Section) -> Markup {
+/// Returns a page about more than one version of a package.
+pub(super) fn package_page(
+    site: &Site,
+    package: &Package,
+    section: Section,
+    title: &str,
+    path: String,
+    contents: &Markup,
+) -> String {
     let newest = PageRoute::Package(package.clone()).to_string();
-    html! {
-        div.package-head {
-            div.inner {
-                (crumbs(package))
-                div.title { h1 dir="auto" { (name(package)) } }
-                (sections(package, newest, Some(section), None))
+    let body = html! {
+        main {
+            div.package-head {
+                div.inner {
+                    (crumbs(package))
+                    div.title { h1 dir="auto" { (name(package)) } }
+                    (sections(package, newest, section, None))
+                }
             }
+            div.inner.content #page-content tabindex="-1" { (contents) }
         }
-    }
+    };
+    let page = Page {
+        title,
+        path: Some(path),
+        // The list of the packages that use it is no list of its versions.
+        feed: (section != Section::UsedBy).then(|| feed(package)),
+        class: "package",
+        ..Page::default()
+    };
+    page.render(site, &body)
 }
 
 fn row(

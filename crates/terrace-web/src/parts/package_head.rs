@@ -112,7 +112,7 @@ impl Release<'_> {
                         @if version.is_prerelease() { (label("info", "prerelease")) }
                     }
                     (self.facts(site))
-                    (sections(self.package, version_path(self.package, version), Some(section), documents))
+                    (sections(self.package, version_path(self.package, version), section, documents))
                 }
             }
         }
@@ -145,11 +145,8 @@ impl Release<'_> {
         let module = self.details.module.as_ref()?;
         let file = module.files.iter().find(|it| is_license_file(&it.name))?;
         let path = DocumentPath::File(file.name.parse().ok()?);
-        Some(text_path(
-            self.package,
-            &self.details.version.version,
-            &path,
-        ))
+        let version = &self.details.version.version;
+        Some(text_path(self.package, version, &path))
     }
 
     fn facts(&self, site: &Site) -> Markup {
@@ -213,33 +210,26 @@ pub(crate) fn crumbs(package: &Package) -> Markup {
 pub(crate) fn sections(
     package: &Package,
     overview: String,
-    current: Option<Section>,
+    current: Section,
     documents: Option<String>,
 ) -> Markup {
+    let own = |route: fn(Package) -> PageRoute| Some(route(package.clone()).to_string());
     let links = [
         (Section::Overview, "Overview", Some(overview)),
         (Section::Documentation, "Documentation", documents),
-        (
-            Section::Versions,
-            "Versions",
-            Some(PageRoute::Versions(package.clone()).to_string()),
-        ),
+        (Section::Versions, "Versions", own(PageRoute::Versions)),
         (
             Section::Comparison,
             "Compare",
-            Some(PageRoute::ComparisonForm(package.clone()).to_string()),
+            own(PageRoute::ComparisonForm),
         ),
-        (
-            Section::UsedBy,
-            "Used by",
-            Some(PageRoute::UsedBy(package.clone()).to_string()),
-        ),
+        (Section::UsedBy, "Used by", own(PageRoute::UsedBy)),
     ];
     html! {
         nav.sections aria-label="Package" {
             @for (section, name, path) in links {
                 @if let Some(path) = path {
-                    a href=(path) aria-current=[(current == Some(section)).then_some("page")] { (name) }
+                    a href=(path) aria-current=[(current == section).then_some("page")] { (name) }
                 }
             }
         }

@@ -5,9 +5,8 @@ use std::collections::BTreeMap;
 use quick_xml::Reader;
 use quick_xml::events::Event;
 use terrace_core::api::route::{FeedScope, PageRoute};
-use terrace_web::feed::FEED_ENTRIES;
-use terrace_web::feed::{Entry, feed};
-use terrace_web::well_known::{open_search, robots, sitemap};
+use terrace_web::feed::{Entry, FEED_ENTRIES, feed};
+use terrace_web::well_known::{open_search, sitemap};
 
 use crate::fixtures;
 
@@ -17,37 +16,33 @@ fn texts(xml: &str) -> BTreeMap<String, Vec<String>> {
     let mut texts = BTreeMap::<String, Vec<String>>::new();
     let mut open = Vec::<(String, String)>::new();
     loop {
-        match reader.read_event().unwrap() {
+        let event = reader.read_event().unwrap();
+        let text = match &event {
             Event::Start(start) => {
-                for attribute in start.attributes() {
-                    attribute.unwrap();
-                }
+                start.attributes().for_each(|it| drop(it.unwrap()));
                 let name = String::from_utf8(start.name().as_ref().to_vec()).unwrap();
                 open.push((name, String::new()));
+                continue;
             }
-            Event::Text(text) => {
-                if let Some((_, own)) = open.last_mut() {
-                    own.push_str(&text.decode().unwrap());
-                }
-            }
-            Event::GeneralRef(reference) => {
-                let name = reference.decode().unwrap();
-                let text = match &*name {
-                    "amp" => "&",
-                    "lt" => "<",
-                    "gt" => ">",
-                    "quot" => "\"",
-                    "#39" => "'",
-                    other => panic!("&{other};"),
-                };
-                open.last_mut().unwrap().1.push_str(text);
-            }
+            Event::Text(text) => text.decode().unwrap(),
+            Event::GeneralRef(reference) => match &*reference.decode().unwrap() {
+                "amp" => "&".into(),
+                "lt" => "<".into(),
+                "gt" => ">".into(),
+                "quot" => "\"".into(),
+                "#39" => "'".into(),
+                other => panic!("&{other};"),
+            },
             Event::End(_) => {
                 let (name, text) = open.pop().unwrap();
                 texts.entry(name).or_default().push(text);
+                continue;
             }
             Event::Eof => break,
-            _ => {}
+            _ => continue,
+        };
+        if let Some((_, own)) = open.last_mut() {
+            own.push_str(&text);
         }
     }
     assert!(open.is_empty());
@@ -71,12 +66,8 @@ fn a_feed_has_what_atom_requires_and_the_newest_entry_first() {
         entry("1.1.0", Some("2026-02-01T00:00:00Z"), "x"),
         entry("0.9.0", None, ""),
     ];
-    let package = fixtures::package("acme/widget");
-    let texts = texts(&feed(
-        &fixtures::site(),
-        &FeedScope::Package(package),
-        &entries,
-    ));
+    let scope = FeedScope::Package(fixtures::package("acme/widget"));
+    let texts = texts(&feed(&fixtures::site(), &scope, &entries));
     assert_eq!(
         texts["id"],
         [
@@ -136,20 +127,6 @@ fn the_description_of_the_search_names_the_page_of_the_search() {
         xml.contains("template=\"https://registry.example.com/search?q={searchTerms}\""),
         "{xml}"
     );
-}
-
-#[test]
-fn a_private_registry_keeps_crawlers_out() {
-    assert_eq!(
-        robots(&fixtures::private_site()),
-        "User-agent: *\nDisallow: /\n"
-    );
-    let public = robots(&fixtures::site());
-    assert!(
-        public.contains("Sitemap: https://registry.example.com/sitemap.xml\n"),
-        "{public}"
-    );
-    assert!(!public.contains("Disallow: /\n"));
 }
 
 #[test]

@@ -3,15 +3,19 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
-use terrace_core::api::details::{ModuleView, NamespaceView, VersionSummary};
+use terrace_core::api::details::{NamespaceView, VersionSummary};
 use terrace_core::limits::SHOWN_VERSIONS;
 use terrace_core::model::package::PackageKind;
+use terrace_web::comparison::modules;
 use terrace_web::limits::{ROWS_BYTES, SNIPPET_INPUTS};
-use terrace_web::pages::{Browse, Start, browse, comparison, start, versions};
-use terrace_web::pages::{Release, SHOWN_NAMESPACES};
+use terrace_web::pages::{
+    Browse, ComparedVersions, SHOWN_NAMESPACES, Start, browse, comparison, start, versions,
+};
 
+use crate::fixtures;
+use crate::fixtures::module::view_of;
 use crate::html::Html;
-use crate::{fixtures, pages};
+use crate::pages::{self, VPC, compared, module_with};
 
 fn namespaces(count: usize) -> Vec<NamespaceView> {
     let views = (0..count).map(|at| NamespaceView {
@@ -73,7 +77,7 @@ fn the_namespaces_of_a_large_registry_are_listed_in_parts_that_lead_to_each_othe
 
 #[test]
 fn the_versions_of_a_package_are_listed_in_parts_that_lead_to_each_other() {
-    let package = fixtures::package("acme/vpc/aws");
+    let package = fixtures::package(VPC);
     let details = fixtures::details(&package, many_versions(SHOWN_VERSIONS * 2 + 5));
     let mut after = None;
     let mut seen = BTreeSet::new();
@@ -98,13 +102,13 @@ fn the_versions_of_a_package_are_listed_in_parts_that_lead_to_each_other() {
 
 #[test]
 fn the_form_of_a_comparison_has_the_newest_versions_and_the_compared_ones() {
-    let package = fixtures::package("acme/vpc/aws");
+    let package = fixtures::package(VPC);
     let versions = many_versions(SHOWN_VERSIONS + 50);
-    let [old, older] = [
-        &versions[versions.len() - 2].version,
-        &versions[versions.len() - 1].version,
-    ];
-    let compared = terrace_web::pages::ComparedVersions {
+    let [.., old, older] = &versions[..] else {
+        panic!("two versions")
+    };
+    let (old, older) = (&old.version, &older.version);
+    let compared = ComparedVersions {
         from: older,
         to: old,
         comparison: None,
@@ -153,25 +157,6 @@ fn a_text_whose_html_is_too_long_has_a_note_that_it_was_cut() {
     }
 }
 
-/// Returns the page of a module whose root has these inputs.
-fn module_page(inputs: Vec<Value>) -> String {
-    let package = fixtures::package("acme/vpc/aws");
-    let versions = fixtures::versions(&["5.2.0"]);
-    let view = view(inputs);
-    let details = fixtures::module::version_details(&package, &versions[0], "5.2.0", Some(view));
-    let release = Release {
-        package: &package,
-        details: &details,
-        versions: &versions,
-    };
-    terrace_web::pages::module(&fixtures::site(), &release, None)
-}
-
-fn view(inputs: Vec<Value>) -> ModuleView {
-    let root = json!({ "inputs": inputs });
-    fixtures::parsed(json!({ "root": root, "submodules": [], "examples": [] }))
-}
-
 fn inputs(count: usize, extra: Value) -> Vec<Value> {
     let inputs = (0..count).map(|at| {
         let mut input = extra.clone();
@@ -185,25 +170,15 @@ fn inputs(count: usize, extra: Value) -> Vec<Value> {
 fn the_rows_of_a_module_and_of_a_comparison_end_with_a_note() {
     const NOTE: &str = "was cut";
     let few = inputs(400, json!({ "type": "string", "default": "null" }));
-    assert!(!module_page(few).contains(NOTE));
+    assert!(!module_with(json!({ "inputs": few })).contains(NOTE));
     // Escaped, and with a colour for each token.
     for text in ["&".repeat(100_000), "1,".repeat(50_000)] {
         let many = inputs(20, json!({ "default": text, "description": text }));
-        let page = module_page(many.clone());
-        assert!(page.contains(NOTE) && page.len() < ROWS_BYTES + 100_000);
-        let package = fixtures::package("acme/vpc/aws");
-        let versions = fixtures::versions(&["5.2.0", "5.1.0"]);
-        let compared = terrace_web::pages::ComparedVersions {
-            from: &versions[1].version,
-            to: &versions[0].version,
-            is_only_breaking: false,
-            comparison: Some(&terrace_web::comparison::modules(
-                &view(Vec::new()),
-                &view(many),
-            )),
-        };
-        let page = comparison(&fixtures::site(), &package, &versions, Some(&compared));
-        assert!(page.contains(NOTE) && page.len() < ROWS_BYTES + 100_000);
+        let view = json!({ "inputs": many });
+        let differences = modules(&view_of(json!({})), &view_of(view.clone()));
+        for page in [module_with(view), compared(VPC, Some(&differences), false)] {
+            assert!(page.contains(NOTE) && page.len() < ROWS_BYTES + 100_000);
+        }
     }
 }
 
@@ -211,7 +186,7 @@ fn the_rows_of_a_module_and_of_a_comparison_end_with_a_note() {
 fn the_call_of_a_module_has_some_required_inputs_and_none_with_a_long_name() {
     let mut many = inputs(SNIPPET_INPUTS + 1, json!({}));
     many.push(json!({ "name": "x".repeat(70_000) }));
-    let page = module_page(many);
+    let page = module_with(json!({ "inputs": many }));
     let blocks = Html::parse(&page);
     let call = &blocks.named("pre").next().unwrap().text;
     assert_eq!(call.matches(" = null # any").count(), SNIPPET_INPUTS);

@@ -1,25 +1,24 @@
 //! The pages of modules: their texts and their links.
 
 use serde_json::json;
-use terrace_core::api::details::VersionDetails;
 use terrace_core::documentation::DocumentPath;
-use terrace_web::pages::{ExampleFile, Release, ShownPart, module, module_part};
+use terrace_web::pages::{ExampleFile, Release, module, module_part};
 use terrace_web::{Site, rendering};
 
-use crate::fixtures::{self, parsed};
+use crate::fixtures;
 use crate::html::Html;
-use crate::pages;
+use crate::pages::{self, VPC, module_with};
 
-/// Calls `test` with a version of acme/vpc/aws.
-fn with_release<T>(view: serde_json::Value, test: impl FnOnce(&Release<'_>) -> T) -> T {
-    let package = fixtures::package("acme/vpc/aws");
+/// Calls `test` with a version of acme/vpc/aws that has a submodule and an example.
+fn with_release<T>(test: impl FnOnce(&Release<'_>) -> T) -> T {
+    let package = fixtures::package(VPC);
     let versions = fixtures::versions(&["5.2.0"]);
-    let view = parsed(view);
-    let details: VersionDetails =
-        fixtures::module::version_details(&package, &versions[0], "5.2.0", Some(view));
+    let view =
+        json!({ "root": {}, "submodules": [{ "name": "a" }], "examples": [{ "name": "simple" }] });
+    let view = Some(fixtures::parsed(view));
     test(&Release {
         package: &package,
-        details: &details,
+        details: &fixtures::module::version_details(&package, &versions[0], "5.2.0", view),
         versions: &versions,
     })
 }
@@ -32,8 +31,7 @@ fn links(page: &Html, text: &str) -> Vec<String> {
 
 #[test]
 fn resources_providers_and_calls_lead_to_their_pages() {
-    let view = json!({
-        "root": {
+    let page = module_with(json!({
             "providers": [{ "name": "aws", "source": "hashicorp/aws" },
                 { "name": "widget", "source": "registry.example.com/acme/widget" },
                 { "name": "gear", "source": "registry.opentofu.org/acme/gear" }],
@@ -45,10 +43,7 @@ fn resources_providers_and_calls_lead_to_their_pages() {
                 { "name": "b", "source": "acme/kms/aws//modules/key" },
                 { "name": "c", "source": "registry.example.com/acme/dns/aws" },
                 { "name": "d", "source": "git::https://example.com/a.git" }],
-        },
-        "submodules": [{ "name": "endpoints" }], "examples": [],
-    });
-    let page = with_release(view, |release| module(&fixtures::site(), release, None));
+    }));
     let page = Html::parse(&page);
     let mirror = "/mirrored/registry.terraform.io/hashicorp";
     for (text, link) in [
@@ -91,32 +86,23 @@ fn resources_providers_and_calls_lead_to_their_pages() {
 }
 
 #[test]
-fn descriptions_are_markdown_without_headings_and_ids() {
-    let description =
+fn descriptions_are_markdown_without_headings_ids_and_tags() {
+    let markdown =
         "The `subnets`:\n    - `a`:\n      - b\n\n    # c <x@y.example>\n    two\n    lines";
-    let view = json!({ "root": { "inputs": [{ "name": "x", "description": description }] },
-        "submodules": [], "examples": [] });
-    let page = with_release(view, |release| module(&fixtures::site(), release, None));
     let html = "<p>The <code>subnets</code>:</p>\n<ul><li><code>a</code>:<ul><li>b</li>\n</ul>\n</li>\n</ul>\n\
         <p>c <a href=\"mailto:x@y.example\" rel=\"nofollow noopener\">x@y.example</a></p>\n<p>two<br>\nlines</p>\n";
-    assert!(page.contains(html), "{page}");
-}
-
-#[test]
-fn a_hostile_description_is_text() {
-    let description = pages::HOSTILE;
-    let view = json!({ "root": { "outputs": [{ "name": "x", "description": description }] },
-        "submodules": [], "examples": [] });
-    let page = with_release(view, |release| module(&fixtures::site(), release, None));
-    assert!(page.contains("&lt;script&gt;alert(1)"), "{page}");
-    assert!(!page.contains("<script>"));
+    for (description, html) in [(markdown, html), (pages::HOSTILE, "&lt;script&gt;alert(1)")] {
+        let value = json!([{ "name": "x", "description": description }]);
+        let page = module_with(json!({ "inputs": value, "outputs": value }));
+        assert_eq!(page.matches(html).count(), 2, "{page}");
+        assert!(!page.contains("<script>"));
+    }
 }
 
 #[test]
 fn the_readme_has_its_generated_tables_only_if_the_reader_asks_for_all() {
     let text = "# VPC\n<!-- BEGIN_TF_DOCS -->\n## Inputs\n| Name |\n|---|\n| generated |\n<!-- END_TF_DOCS -->\n## Usage\n";
-    let view = json!({ "root": {}, "submodules": [], "examples": [] });
-    with_release(view, |release| {
+    with_release(|release| {
         let shown = |here: &str| {
             let site = Site {
                 here: here.to_owned(),
@@ -142,9 +128,7 @@ fn the_readme_has_its_generated_tables_only_if_the_reader_asks_for_all() {
 #[test]
 fn code_of_the_module_calls_it_by_its_address_in_this_registry() {
     const CALL: &str = "module \"vpc\" {\n";
-    let view =
-        json!({ "root": {}, "submodules": [{ "name": "a" }], "examples": [{ "name": "simple" }] });
-    with_release(view, |release| {
+    with_release(|release| {
         let site = fixtures::site();
         let own = |directory, code: &str| {
             let text = format!("```hcl\n{code}```\n");
@@ -198,20 +182,15 @@ fn code_of_the_module_calls_it_by_its_address_in_this_registry() {
             assert_eq!(own("", &code), (code.clone(), false), "{code}");
         }
         let view = release.details.module.as_ref().unwrap();
-        let shown = ShownPart {
-            path: &DocumentPath::Example("simple".parse().unwrap()),
-            view: &view.examples[0],
-            readme: None,
-            files: &[ExampleFile {
-                name: "main.tf",
-                text: Some("module \"vpc\" {\n  source = \"../..\""),
-                path: "",
-            }],
-        };
-        let page = Html::parse(&module_part(&site, release, &shown));
-        assert!(
-            page.named("code")
-                .any(|it| it.text.contains("acme/vpc/aws\"\n  version"))
-        );
+        let files = [ExampleFile {
+            name: "main.tf",
+            text: Some("module \"vpc\" {\n  source = \"../..\""),
+            path: "",
+        }];
+        let path = DocumentPath::Example("simple".parse().unwrap());
+        let page = module_part(&site, release, &path, &view.examples[0], None, &files);
+        let page = Html::parse(&page);
+        let mut codes = page.named("code");
+        assert!(codes.any(|it| it.text.contains("acme/vpc/aws\"\n  version")));
     });
 }

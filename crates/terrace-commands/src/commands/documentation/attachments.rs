@@ -7,7 +7,7 @@ use terrace_base::percent::{self, Plus};
 use terrace_core::documentation::{Contents, ModuleDetails, image_type, is_license_file};
 use terrace_core::limits::{ATTACHED_BYTES, PAGE_BYTES};
 use terrace_metadata::{Draft, SourceFile};
-use terrace_web::markdown::{Links, Options, TargetKind, render};
+use terrace_web::markdown::{Links, TargetKind, render};
 
 use crate::source::local_paths::{Place, resolve};
 
@@ -26,11 +26,7 @@ impl Links for Targets {
 /// Returns the targets of the links in a document, and whether each is an image.
 pub(crate) fn targets(text: &str) -> BTreeSet<(String, bool)> {
     let targets = Targets::default();
-    let options = Options {
-        links: &targets,
-        first_level: 1,
-    };
-    render(text, &options);
+    render(text, &targets);
     targets.0.into_inner()
 }
 

@@ -12,7 +12,7 @@ use terrace_core::model::name::Namespace;
 use terrace_core::model::package::Package;
 use terrace_core::model::platform::Platform;
 use terrace_core::publish::ProviderPublication;
-use terrace_openpgp::{self as openpgp, TooOld};
+use terrace_openpgp as openpgp;
 
 use super::documentation::ReleaseDocumentation;
 use crate::archive::{Archive, read_file};
@@ -85,7 +85,7 @@ pub(crate) fn publish(arguments: &ProviderArguments, session: Session<'_>) -> Re
         archives,
     };
     let signature = signature_of(&body).ok();
-    if let Some(too_old) = signature.and_then(|it| TooOld::for_signature(&it)) {
+    if let Some(too_old) = signature.and_then(|it| openpgp::too_old_for_signature(&it)) {
         output.warning(&format!("the signature of SHA256SUMS: {too_old}"));
     }
     let documentation = documentation(arguments, (&dist, &address), output)?;
@@ -270,7 +270,7 @@ fn check_signature(
         .map_err(|error| refused(&error))?;
     let key = verified.key.key_id();
     output.progress(&format!("the signature is by key {key} of {namespace}"));
-    if TooOld::for_signature(&signature).is_none()
+    if openpgp::too_old_for_signature(&signature).is_none()
         && let Some(too_old) = verified.key.too_old()
     {
         output.warning(&format!("key {key}: {too_old}"));

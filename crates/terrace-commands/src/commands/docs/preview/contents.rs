@@ -77,7 +77,7 @@ impl Contents {
         let package = package(arguments, &archive.head.contents)?;
         // The registry makes the same checks.
         if let Err(error) = OpenArchive::parse(&archive.bytes, &package) {
-            problems.push(error.to_string());
+            problems.push(error);
         }
         let version = VERSION.parse::<Version>();
         let version = version.map_err(|error| Failure::Unexpected(error.to_string()))?;
