@@ -22,7 +22,7 @@ const LEAST_ACCEPTED = 0.1;
 
 /** Parts of the errors by which the core is stricter than `jose`, with the reasons. */
 const STRICTER = {
-  "its claim": "a time that is not a whole number, a missing iat, or no subject",
+  "its claim ": "a time that is not a whole number, a missing iat, or no subject",
   "its header has \"crit\"": "no extension is supported; jose supports b64",
   "it was issued at": "jose checks iat only if a maximum age is requested",
   "with distinct members in base64url": "duplicate members, or base64url that is not canonical",

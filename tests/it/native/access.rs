@@ -288,30 +288,32 @@ impl Visibility {
     fn guards(&self) -> bool {
         self.is_private || self.is_closed
     }
-
-    const fn of(
-        vars: &'static [(&'static str, &'static str)],
-        [is_private, is_closed]: [bool; 2],
-    ) -> Self {
-        Self {
-            vars,
-            is_private,
-            is_closed,
-        }
-    }
 }
 
 const ALL: (&str, &str) = ("TERRACE_ACCESS", "private");
 const HERE: (&str, &str) = ("TERRACE_ACCESS_EXCEPT", "acme registry.example.com/acme");
 
 pub(super) const VISIBILITIES: [Visibility; 4] = [
-    Visibility::of(&[], [false, false]),
-    Visibility::of(&[ALL], [true, true]),
-    Visibility::of(&[HERE], [true, false]),
-    Visibility::of(
-        &[ALL, ("TERRACE_ACCESS_EXCEPT", "acme registry.example.com")],
-        [false, true],
-    ),
+    Visibility {
+        vars: &[],
+        is_private: false,
+        is_closed: false,
+    },
+    Visibility {
+        vars: &[ALL],
+        is_private: true,
+        is_closed: true,
+    },
+    Visibility {
+        vars: &[HERE],
+        is_private: true,
+        is_closed: false,
+    },
+    Visibility {
+        vars: &[ALL, ("TERRACE_ACCESS_EXCEPT", "acme registry.example.com")],
+        is_private: false,
+        is_closed: true,
+    },
 ];
 
 /// Returns the status that a caller gets, where `open` is the status of the root token in a public registry.

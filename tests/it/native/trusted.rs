@@ -158,6 +158,9 @@ fn a_granted_token_is_revoked_by_its_id() {
     revoke(&registry, id).expect(200);
     memory.advance(60);
     assert_eq!(publish(&registry, &token, "acme"), 401);
+    // The job's own token is not revoked: to stop a job, change its rule or its CI.
+    let again = given(&registry, &genuine(&github()));
+    assert_eq!(publish(&registry, &again, "acme"), 201);
 }
 
 #[test]

@@ -47,33 +47,29 @@ pub(crate) async fn authorize<P: Host, R: Request>(
     need: &Permission,
 ) -> Result<Caller, Failure> {
     let caller = authenticate(ctx, request).await?;
-    let (is_allowed, takes) = match need {
-        Permission::Admin => (caller.is_admin(), "admin".to_owned()),
-        Permission::Administer(owner) => {
-            let takes = format!("admin:{owner} or admin");
-            (caller.may_administer(owner), takes)
-        }
-        Permission::AdministerAny => {
-            let takes = "admin:<namespace> or admin".to_owned();
-            (caller.may_administer_any(), takes)
-        }
-        Permission::BackUp => (caller.may_back_up(), "backup or admin".to_owned()),
-        Permission::Publish(owner) => {
-            let takes = format!("publish:{owner}, admin:{owner} or admin");
-            (caller.may_publish(owner), takes)
-        }
+    let is_allowed = match need {
+        Permission::Admin => caller.is_admin(),
+        Permission::Administer(owner) => caller.may_administer(owner),
+        Permission::AdministerAny => caller.may_administer_any(),
+        Permission::BackUp => caller.may_back_up(),
+        Permission::Publish(owner) => caller.may_publish(owner),
     };
     if is_allowed {
         return Ok(caller);
     }
-    Err(match &caller {
-        Caller::Anonymous => Problem::no_token().into(),
-        caller => {
-            let has = scopes_of(caller);
-            let message = format!("this request requires the scope {takes}; the token has {has}");
-            Problem::Forbidden(message).into()
-        }
-    })
+    if matches!(caller, Caller::Anonymous) {
+        return Err(Problem::no_token().into());
+    }
+    let takes = match need {
+        Permission::Admin => "admin".to_owned(),
+        Permission::Administer(owner) => format!("admin:{owner} or admin"),
+        Permission::AdministerAny => "admin:<namespace> or admin".to_owned(),
+        Permission::BackUp => "backup or admin".to_owned(),
+        Permission::Publish(owner) => format!("publish:{owner}, admin:{owner} or admin"),
+    };
+    let has = scopes_of(&caller);
+    let message = format!("this request requires the scope {takes}; the token has {has}");
+    Err(Problem::Forbidden(message).into())
 }
 
 /// Returns the caller of a request.

@@ -55,7 +55,7 @@ pub(crate) async fn visit<P: Host>(
     };
     let endpoint = endpoint.ok_or_else(none)?.as_str();
     let verifier = verifier.filter(|_| client.uses_pkce(&discovery));
-    Ok(client.sign_in_url(endpoint, callback, &state, Some(&nonce), verifier.as_ref()))
+    Ok(client.provider_url(endpoint, callback, &state, Some(&nonce), verifier.as_ref()))
 }
 
 /// Identifies the person who returned.

@@ -59,7 +59,7 @@ pub(crate) async fn send_to_provider<P: Host, R: Request>(
         Provider::GitHub(client) => {
             let verifier = browser.verifier(login.seal_keys.newest());
             let endpoint = GitHub::AUTHORIZE;
-            let url = client.sign_in_url(endpoint, &callback, &sealed(), None, verifier.as_ref());
+            let url = client.provider_url(endpoint, &callback, &sealed(), None, verifier.as_ref());
             Reply::redirect(url)
         }
         Provider::CloudflareAccess { team, audience } => {

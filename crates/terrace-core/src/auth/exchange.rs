@@ -2,7 +2,8 @@
 //! valid for a few minutes.
 //!
 //! # In scope
-//! The request, the response, and the token that is issued for a [`Grant`](crate::auth::oidc::Grant).
+//! The request, the response, and the token that is issued for the
+//! [scopes granted](crate::auth::oidc::GrantedScopes).
 //!
 //! # Out of scope
 //! Verification of the job's token ([`terrace_jose`]), and the rules that grant scopes to it

@@ -214,7 +214,8 @@ fn a_client_gets_a_token_that_only_its_endpoint_accepts() {
     let people = People::with(&[HOSTS, PRIVATE, ("TERRACE_LOGIN_LIFETIME", "600")]);
     publish(&people, ID, answer(200, &document()));
     ModuleFixture::of("acme", "1.0.0").publish(&people.registry);
-    let answered = redeem(&people);
+    let code = allow(&people, "allow");
+    let answered = people.exchange(&exchanged(&code)).found();
     assert_eq!(answered["token_type"], "bearer");
     assert_eq!(answered["scope"], "read");
     assert_eq!(answered["expires_in"], 600);
@@ -235,6 +236,11 @@ fn a_client_gets_a_token_that_only_its_endpoint_accepts() {
         assert!(refused.contains("the token of an MCP client"), "{refused}");
     }
     logged(&people, ": read at https://registry.test/mcp/private only");
+    refused(people.exchange(&exchanged(&code)), "invalid_grant");
+    // This isolate has just read the list of revoked tokens, and accepts the token for a while.
+    people.memory.advance(60);
+    let revoked = send(list_tools("/mcp/private")).expect(401).text();
+    assert!(revoked.contains("this token is revoked"), "{revoked}");
 }
 
 #[test]

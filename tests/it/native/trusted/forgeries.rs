@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use super::{exchange, fetches, trusting};
-use crate::support::issuer::{GITHUB, GITLAB, NOW, OTHER_KEY, by, genuine, github, jwk, with};
+use crate::support::issuer::{GITHUB, GITLAB, KEY, NOW, OTHER_KEY, by, genuine, github, jwk, with};
 use crate::support::registry::Response;
 
 /// Returns a genuine token with one claim changed.
@@ -86,6 +86,8 @@ fn an_issuer_that_no_rule_names_is_not_asked_for_keys() {
             &with(github(), "iss", evil),
         ),
         "x".to_owned(),
+        // Nor is a trusted issuer, about an algorithm that has no public keys.
+        by(&KEY, &json!({ "alg": "HS256", "kid": "k1" }), &github()),
     ] {
         registry.send(&exchange(&token)).expect(400);
         assert_eq!(fetches(&memory), [""; 0]);

@@ -24,6 +24,7 @@ impl Html {
     /// Appends a literal of this program, in which each `{}` stands for one of these texts. They are untrusted: they are escaped
     /// for an element or an attribute in double quotes.
     pub(super) fn with(mut self, html: &'static str, texts: &[&str]) -> Self {
+        debug_assert!(html.matches("{}").count() <= texts.len(), "{html}");
         let mut texts = texts.iter();
         let (first, rest) = html.split_once("{}").unwrap_or((html, ""));
         self.0.push_str(first);
@@ -196,9 +197,9 @@ pub fn signed_out_page<S>(host: &str) -> Reply<S> {
 fn rights(body: Html, scopes: &Scopes) -> Html {
     scopes.iter().fold(body, |body, scope| {
         let html = match scope {
-            Scope::Admin => "do <strong>everything</strong>, as an administrator{}",
-            Scope::Backup => "copy everything that is stored, for a backup{}",
-            Scope::Read => "read everything{}",
+            Scope::Admin => "do <strong>everything</strong>, as an administrator",
+            Scope::Backup => "copy everything that is stored, for a backup",
+            Scope::Read => "read everything",
             Scope::ReadOf(_) => "read the packages of {}",
             Scope::Publish(_) => "publish and read the packages of {}",
             Scope::AdminOf(_) => {

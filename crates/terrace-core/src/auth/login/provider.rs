@@ -61,7 +61,7 @@ impl OAuthClient {
     /// Returns the URL of the provider at which a person signs in (OpenID Connect Core, section 3.1.2.1). The browser returns to
     /// `callback` with `state`. The provider puts the nonce into its ID token, and gets the challenge for the registry's own
     /// verifier.
-    pub fn sign_in_url(
+    pub fn provider_url(
         &self,
         endpoint: &str,
         callback: &str,
@@ -154,11 +154,11 @@ mod tests {
     }
 
     #[test]
-    fn the_sign_in_url_contains_all_parameters() {
+    fn the_provider_url_contains_all_parameters() {
         let verifier = VERIFIER.parse().unwrap();
         let callback = "https://registry.example.com/oauth/callback";
         let url = |endpoint, nonce, verifier| {
-            client(None).sign_in_url(endpoint, callback, "a.b", nonce, verifier)
+            client(None).provider_url(endpoint, callback, "a.b", nonce, verifier)
         };
         assert_eq!(
             url("https://a.example/auth?kc=1", Some("n"), Some(&verifier)),
