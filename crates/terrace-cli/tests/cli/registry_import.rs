@@ -198,13 +198,15 @@ fn everything_that_the_origin_lists_is_imported_without_names() {
     for names in [&[][..], &["--namespace", "acme"]] {
         let (origin, registry) = (origin(), Registry::start());
         origin.set("/v.tar.gz", Response::new(200, tar_gz(&[("main.tf", "")])));
-        add_module(&origin, &[("1.0.0", located("/v.tar.gz"))]);
+        let location = || located("/v.tar.gz");
+        add_module(&origin, &[("1.0.0", location()), ("latest", location())]);
         add_lists(&origin);
         let report = import(&origin, &registry, names).expect(0).json();
         let expected = ["acme/hello 1.2.3 created", "acme/vpc/aws 1.0.0 created"];
         assert_eq!(statuses(&report), expected, "{names:?}");
         let warnings = report["warnings"].to_string();
         assert_has!(warnings, "whose address is not valid here", "base");
+        assert_has!(warnings, "acme/vpc/aws: skipped: ", "latest");
     }
 }
 
@@ -238,6 +240,33 @@ fn an_origin_without_lists_needs_the_names_and_says_which() {
     let ended = import(&origin, &registry, &some).expect(3);
     let expected = ["modules of acme  refused", "acme/hello 1.2.3 created"];
     assert_eq!(statuses(&ended.json()), expected);
+}
+
+#[test]
+fn an_origin_may_have_only_providers_or_only_modules() {
+    let discovery = |text: &str| Response::new(200, text).with("content-type", "application/json");
+    for (services, present, absent, reason) in [
+        (
+            r#"{"providers.v1":"/v1/"}"#,
+            PROVIDER,
+            MODULE,
+            "has no registry of modules",
+        ),
+        (
+            r#"{"modules.v1":"/modules/"}"#,
+            MODULE,
+            PROVIDER,
+            "has no registry of providers",
+        ),
+    ] {
+        let (origin, registry) = (origin(), Registry::start());
+        origin.set("/v.tar.gz", Response::new(200, tar_gz(&[("main.tf", "")])));
+        add_module(&origin, &[("1.0.0", located("/v.tar.gz"))]);
+        origin.set("/.well-known/terraform.json", discovery(services));
+        let report = import(&origin, &registry, &present).expect(0).json();
+        assert_eq!(report["versions"][0]["status"], "created", "{services}");
+        import(&origin, &registry, &absent).fails(3, reason);
+    }
 }
 
 #[test]

@@ -70,13 +70,13 @@ fn rule(id: u64, kind: &str, by: &str, pattern: &str) -> Value {
     })
 }
 
-/// Stores rules of Ann, and one of root.
+/// Stores rules of Ann, and one of somebody else.
 fn store_rules(registry: &Registry) {
     let rules = json!({ "rules": [
         rule(1, "trust", OF_ANN, "x"),
         rule(2, "role", "root", "ann@ACME.example"),
         rule(3, "role", OF_CI, "x"),
-        rule(4, "role", "root", "*@acme.example"),
+        rule(4, "role", "token 00000000000000bb (bob)", "*@acme.example"),
     ] });
     registry.set_json("/admin/v1/rules", &rules);
 }

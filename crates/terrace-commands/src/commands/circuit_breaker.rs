@@ -76,6 +76,8 @@ impl CircuitBreaker {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -89,5 +91,25 @@ mod tests {
         breaker.fail(&Failure::refused("a fault of the version"));
         breaker.fail(&unavailable);
         assert!(breaker.is_open());
+    }
+
+    #[test]
+    fn a_success_between_two_failures_keeps_it_closed_unless_the_token_may_not_publish() {
+        let done = || Done::plain("created", json!({}));
+        let unavailable = || Failure::Unavailable("503".to_owned());
+        let not_allowed = Failure::NotAllowed("403".to_owned());
+        for (first, is_open) in [(unavailable(), false), (not_allowed, true)] {
+            for is_judged in [false, true] {
+                let mut breaker = CircuitBreaker::default();
+                breaker.fail(&first);
+                if is_judged {
+                    breaker.judge(Ok(done()), true);
+                } else {
+                    breaker.record(&Outcome::Done(done()));
+                }
+                breaker.fail(&unavailable());
+                assert_eq!(breaker.is_open(), is_open, "{first:?} {is_judged}");
+            }
+        }
     }
 }

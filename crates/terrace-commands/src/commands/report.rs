@@ -91,7 +91,7 @@ pub(crate) struct Done {
 }
 
 impl Done {
-    /// Returns a success that a line without a text shows.
+    /// Returns a success of which people see only the status, the address and the version.
     pub(crate) fn plain(status: &'static str, details: Value) -> Self {
         Self {
             status,

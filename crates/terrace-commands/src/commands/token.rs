@@ -92,7 +92,8 @@ pub(crate) enum TokenCommand {
     },
 }
 
-/// The lifetime of a token; `None` if it never expires.
+/// The lifetime of a token; `None` if it never expires. Clap decides by the written type: an option of the type
+/// `Option<…>` may be absent, and one of this name must be given.
 type Lifetime = Option<Duration>;
 
 fn lifetime(text: &str) -> Result<Lifetime, String> {

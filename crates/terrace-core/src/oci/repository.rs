@@ -11,7 +11,8 @@ use crate::oci::pushed::{RepositoryPath, split};
 /// A request of an OCI client to a generated repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GeneratedRequest {
-    /// The package of the repository, as its name states it.
+    /// The package that the name of the repository states. It is not resolved yet: before use, it passes through
+    /// [`OwnHosts::hosted`](crate::model::own_hosts::OwnHosts::hosted).
     pub package: Package,
     /// The path within the repository.
     pub path: RepositoryPath,
@@ -32,7 +33,8 @@ impl GeneratedRequest {
     }
 }
 
-/// Returns the package that a generated repository is named after.
+/// Returns the package that a generated repository is named after. It is not resolved yet: before use, it passes through
+/// [`OwnHosts::hosted`](crate::model::own_hosts::OwnHosts::hosted).
 ///
 /// # Errors
 /// If the name is invalid, or not that of a generated repository.

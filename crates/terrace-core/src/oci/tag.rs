@@ -110,9 +110,12 @@ mod tests {
         for nothing in ["", "n=", "m=1"] {
             assert_eq!(TagPage::parse(nothing), Ok(None), "{nothing}");
         }
-        for n in ["-1", "x", "1.5", "99999999999999999999"] {
-            let refused = TagPage::parse(&format!("n={n}&last=a"));
-            assert_eq!(refused, Err(no_number(n)), "{n}");
+        for value in ["-1", "x", "1.5", "99999999999999999999"] {
+            let refused = TagPage::parse(&format!("n={value}&last=a")).unwrap_err();
+            assert_eq!(refused.status(), 400, "{value}");
+            let start = format!("the parameter n is {value}: ");
+            let messages = refused.messages();
+            assert!(messages[0].starts_with(&start), "{messages:?}");
         }
     }
 }

@@ -92,9 +92,15 @@ fn redirect(to: &str) -> String {
     format!("HTTP/1.1 302 Found\r\nlocation: {to}\r\ncontent-length: 0\r\n\r\n")
 }
 
-/// Returns the reason why a path is not fetched.
-async fn failure(internet: &Internet, url: &Url, path: &str, guard: &Guard) -> String {
-    let fetched = internet.fetch(&fetch(url, path), guard, 1).await;
+/// Returns the reason why a path is not fetched within this many seconds.
+async fn failure(
+    internet: &Internet,
+    url: &Url,
+    path: &str,
+    guard: &Guard,
+    seconds: u32,
+) -> String {
+    let fetched = internet.fetch(&fetch(url, path), guard, seconds).await;
     fetched.unwrap_err().0
 }
 
@@ -121,9 +127,9 @@ async fn redirects_are_followed_up_to_the_limit() {
         assert_eq!((fetched.status, &*fetched.body), (200, &b"here"[..]));
         assert!(fetched.final_url.ends_with("/back-from/0"), "{fetched:?}");
         let more = back(limits::ORIGIN_REDIRECTS + 1);
-        let error = failure(&internet, &url, &more, &guard).await;
+        let error = failure(&internet, &url, &more, &guard, 5).await;
         assert_eq!(error, "more than 5 redirects");
-        let error = failure(&internet, &url, "other", &guard).await;
+        let error = failure(&internet, &url, "other", &guard, 5).await;
         assert!(error.contains("only https is allowed"), "{error}");
     })
     .await;
@@ -136,7 +142,7 @@ async fn this_machine_is_contacted_only_if_the_operator_has_named_it() {
         let port = url.port().unwrap();
         for host in ["127.0.0.1", "localhost", "[::1]"] {
             let url = Url::parse(&format!("https://{host}:{port}/")).unwrap();
-            let error = failure(&internet(), &url, "", &Guard::public()).await;
+            let error = failure(&internet(), &url, "", &Guard::public(), 5).await;
             assert!(error.contains("this machine"), "{error}");
         }
         // The addresses of a name are checked as well: this name is not that of a URL that the guard would allow.
@@ -169,9 +175,9 @@ async fn a_server_that_does_not_respond_is_given_up() {
         let address = silent.local_addr().unwrap();
         let silent_url = Url::parse(&format!("https://{address}/")).unwrap();
         let guard = naming(&silent_url);
-        let error = failure(&internet(), &silent_url, "", &guard).await;
+        let error = failure(&internet(), &silent_url, "", &guard, 1).await;
         assert_eq!(error, "no response within 1 seconds");
-        let error = failure(&internet(), &url, "", &naming(&url)).await;
+        let error = failure(&internet(), &url, "", &naming(&url), 5).await;
         assert!(error.contains("\"127.0.0.1\" cannot be reached"), "{error}");
     })
     .await;
@@ -182,7 +188,7 @@ async fn a_certificate_that_is_not_trusted_is_an_error() {
     run(async {
         let (url, _) = origin(|_| ok("")).await;
         let stranger = Internet::new(Arc::new(Trust::only(RootCertStore::empty())), Rc::default());
-        let error = failure(&stranger, &url, "", &naming(&url)).await;
+        let error = failure(&stranger, &url, "", &naming(&url), 5).await;
         assert!(error.contains("certificate"), "{error}");
     })
     .await;

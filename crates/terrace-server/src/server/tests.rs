@@ -230,10 +230,15 @@ fn only_configured_hosts_are_served() {
     }
     let own = server.get(&format!("http://localhost{DISCOVERY}"), "localhost");
     assert!(own.starts_with("HTTP/1.1 200 "), "{own}");
-    for hosts in ["", "host: localhost\r\nhost: 127.0.0.1\r\n"] {
+    for hosts in [
+        "",
+        "host: localhost\r\nhost: 127.0.0.1\r\n",
+        "host: \u{ff}\r\n",
+    ] {
         let request = format!("GET {DISCOVERY} HTTP/1.1\r\n{hosts}connection: close\r\n\r\n");
         let refused = server.exchange(&request);
         assert!(refused.starts_with("HTTP/1.1 400 "), "{refused}");
+        assert!(refused.contains("exactly one header Host"), "{refused}");
     }
 }
 

@@ -147,6 +147,9 @@ fn a_blob_with_a_wrong_digest_is_not_stored() {
         let refused = pushed.complete(&pushed.begin(), digest, &bytes);
         assert_eq!(code(&refused.expect(400)), "DIGEST_INVALID", "{digest}");
     }
+    let without = pushed.request("PUT", &pushed.begin()).body(bytes);
+    let refused = registry.send(&without).expect(400);
+    assert_eq!(code(&refused), "DIGEST_INVALID");
     pushed.head(&format!("blobs/{wrong}")).expect(404);
     let algorithm = pushed.request("POST", "blobs/uploads/?digest-algorithm=md5");
     registry.send(&algorithm.body(b"")).expect(400);

@@ -40,8 +40,7 @@ fn a_blocked_version_is_neither_listed_nor_described_nor_served() {
     let address = fixture.address();
     let repository = format!("providers/{address}");
     let mut artifact = artifacts::paths(&pulling.registry, &repository, "1.2.0");
-    // The list of tags has the other version.
-    artifact.remove(0);
+    let tags = artifact.remove(0);
     let blocked = format!("{address}@1.1.0, {address}@1.2.0");
     let blocking = super::pulling(&pulling.memory, &[("TERRACE_PULL_BLOCK", &blocked)]);
     let json = blocking.read(&fixture.index());
@@ -57,6 +56,10 @@ fn a_blocked_version_is_neither_listed_nor_described_nor_served() {
         .chain(&documents)
     {
         blocking.get(path).refuses(404, "blocked");
+    }
+    for (registry, has_it) in [(&pulling.registry, true), (&blocking, false)] {
+        let list = registry.read(&tags)["tags"].to_string();
+        assert_eq!(list.contains("\"1.2.0\""), has_it, "{list}");
     }
     for path in artifact {
         let refused = blocking.get(&path).expect(404);

@@ -38,6 +38,9 @@ fn a_copy_keeps_documents_that_the_registry_has_lost() {
 fn an_emptied_registry_is_not_copied() {
     let registry = Registry::start();
     let (_around, copy) = place();
+    registry.refuse("GET", "/admin/v1/", 403, &["this requires the scope admin"]);
+    export(&registry, &copy.join("deep"), &[]).expect(5);
+    assert!(!copy.exists());
     let answer = || {
         answers_newest(&registry, 27);
         answers_facts(&registry, &[], &[]);

@@ -421,6 +421,9 @@ fn mirrored_modules_are_listed_blocked_and_removed_like_providers() {
         assert_eq!(listed["versions"][0]["address"], address, "{part}");
         assert_eq!(listed["versions"][0]["state"], "active");
     }
+    for other in ["other.example", "origin.example/acme/other/null"] {
+        assert_eq!(run(&["list", other]).json()["versions"], json!([]));
+    }
     let version = format!("{address}@1.0.0");
     run(&["block", &version, "--reason", "it leaks"]);
     assert_eq!(run(&["list"]).json()["versions"][0]["state"], "blocked");

@@ -94,3 +94,27 @@ fn line(entry: &AuditEntry) -> String {
     }
     line
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_line_names_the_change_the_caller_its_job_and_its_address() {
+        let entry = json!({
+            "number": 7, "at": 1_700_000_000, "what": "PUT /status", "status": 200,
+            "by": "token 7f3a9c2e51b04d68 (ci)", "from": "192.0.2.7", "previous": "0".repeat(64),
+            "provenance": {
+                "issuer": "https://token.actions.githubusercontent.com",
+                "url": "https://github.com/acme/vpc", "workflow": "release.yml",
+            },
+            "change": { "from": "active", "to": "revoked", "reason": "it leaks" },
+        });
+        let expected = "7  2023-11-14T22:13:20Z  PUT /status from active to revoked (it leaks)  200  \
+                        token 7f3a9c2e51b04d68 (ci), workflow release.yml of repository https://github.com/acme/vpc \
+                        from 192.0.2.7";
+        assert_eq!(line(&serde_json::from_value(entry).unwrap()), expected);
+    }
+}

@@ -85,7 +85,7 @@ pub(crate) fn erase(arguments: &EraseArguments, session: Session<'_>) -> Result<
     erase_subject(&subject, &arguments.options, session)
 }
 
-/// Does the same for a subject.
+/// Erases a subject, or lists everything that its erasure would change.
 pub(crate) fn erase_subject(
     subject: &Subject<'_>,
     options: &ErasureOptions,

@@ -43,11 +43,13 @@ pub(crate) struct Absent {
     pub(crate) why: &'static str,
 }
 
-/// The reasons that files are not those of a clone.
+/// The reason for files that are part of another repository.
 const SUBMODULE: &str = "is a submodule of git, whose files are in another repository";
 
+/// The reason for a file that Git LFS has elsewhere.
 const LFS: &str = "is stored by Git LFS, and the repository has only a pointer to it";
 
+/// The reason for a link without a file in the package.
 const LINK: &str = "is a link that leads out of the package, in a circle, or nowhere";
 
 /// Packs the tree of a commit. No ignore file and no attribute counts, and nothing is left out for what it contains.
