@@ -1,6 +1,7 @@
 // The Worker's entry. It drives reads with `entry.rs` at the platform's own speed: it reads from KV, makes
-// responses, and decides nothing. The Worker that worker-build generates from `lib.rs` handles everything
-// else. `scripts/build.mjs` puts this file beside that Worker, and calls the two `index.js` and `wasm.js`.
+// responses, and decides nothing. A read that needs more continues in `Machine::resume`; the Worker that worker-build
+// generates from `lib.rs` handles everything else. `scripts/build.mjs` puts this file beside that Worker, and calls
+// the two `index.js` and `wasm.js`.
 import { WorkerEntrypoint } from "cloudflare:workers";
 
 import Worker, { Machine } from "./wasm.js";

@@ -26,7 +26,7 @@ use crate::operate::{audit, doctor, health};
 use crate::outcome::{Call, Handled};
 use crate::publish::keys;
 use crate::pull::package as pull;
-use crate::removal::handler as garbage;
+use crate::removal::handler as removal;
 use crate::repair::reindex;
 use crate::sign_in::{browser, callback, consent, start, token};
 use crate::tokens::{exchange, handler as tokens, rules};
@@ -215,7 +215,7 @@ fn dispatch_admin<'c, P: Host>(
             Method::Post => Box::pin(archive_inventory::ask_for_copies(ctx, call)),
             _ => nowhere(),
         },
-        AdminRoute::Garbage => Box::pin(garbage::change(ctx, call)),
+        AdminRoute::Garbage => Box::pin(removal::change(ctx, call)),
         AdminRoute::Failover => match method {
             Method::Get => Box::pin(failover::describe(ctx)),
             Method::Put => Box::pin(failover::change(ctx, call)),

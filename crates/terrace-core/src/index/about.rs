@@ -57,8 +57,7 @@ pub struct AboutDocumentation {
     /// How often the documentation was changed after it was first added.
     #[serde(default)]
     pub changes: u32,
-    /// The SPDX identifier of its licence, if it differs from that of the package or is shown for another registry's
-    /// provider.
+    /// The licence of the documentation, as an SPDX expression.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub license: Option<String>,
     /// The page that it was taken from, for another registry's provider.

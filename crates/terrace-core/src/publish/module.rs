@@ -121,10 +121,16 @@ impl ModulePublication {
     }
 
     pub(super) fn release(&self, now: UnixTime) -> ModuleRelease {
-        let (address, version) = (self.address.clone(), self.version.clone());
-        let mut release = ModuleRelease::new(address, version, self.document.clone(), now);
-        release.source.clone_from(&self.source);
-        release.provenance.clone_from(&self.provenance);
+        // A new field must not be forgotten here.
+        let Self {
+            address,
+            version,
+            document,
+            source,
+            provenance,
+        } = self.clone();
+        let mut release = ModuleRelease::new(address, version, document, now);
+        (release.source, release.provenance) = (source, provenance);
         release
     }
 }

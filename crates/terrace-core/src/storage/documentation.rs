@@ -63,7 +63,7 @@ pub struct DocumentationArchive {
     pub size: u64,
     /// The length of its first member, in bytes.
     pub head_length: u64,
-    /// The licence of the documentation, as an SPDX identifier.
+    /// The licence of the documentation, as an SPDX expression.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub license: Option<String>,
     /// The page that it was taken from, for another registry's provider.

@@ -106,7 +106,7 @@ pub use parse::NOT_EXPORTED;
 /// A key in R2 that holds a document.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum FactKey {
-    /// A published version. Immutable, except that a mirrored provider's release gains platforms.
+    /// A published version. Only an erasure replaces it, and a mirrored provider's release gains platforms.
     Release(Package, Version),
     /// The change marker of a package, rewritten after each commit.
     Change(Package),

@@ -20,7 +20,7 @@ pub struct DocumentationSummary {
     pub changed_at: String,
     /// How often it was changed after it was first added.
     pub changes: u32,
-    /// The SPDX identifier of its licence, if it is stated.
+    /// The licence of the documentation as an SPDX expression, if it is stated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub license: Option<String>,
     /// The page that it was taken from, for another registry's provider.
