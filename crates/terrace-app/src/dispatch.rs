@@ -4,8 +4,8 @@ use std::future::ready;
 use std::pin::Pin;
 
 use terrace_core::api::route::{
-    AdminRoute, ApiRoute, BytesRoute, ListRoute, McpRoute, OAuthRoute, OciRoute, PageRoute, Route,
-    TerraformRoute,
+    AdminRoute, ApiRoute, BytesRoute, ListRoute, McpRoute, MirrorRoute, OAuthRoute, OciRoute,
+    PageRoute, Route, TerraformRoute,
 };
 use terrace_core::http::method::Method;
 use terrace_core::http::problem::Problem;
@@ -84,7 +84,26 @@ pub(crate) fn dispatch<'c, P: Host, R: Request<Stream = P::Stream> + 'c>(
         },
         Route::Page(route) => Box::pin(pages::page(ctx, call, request, route)),
         // The read machine has already answered these.
-        Route::Terraform(_) | Route::Mirror(_) | Route::Oci(_) => nowhere(),
+        Route::Terraform(
+            TerraformRoute::Discovery
+            | TerraformRoute::ProviderVersions(_)
+            | TerraformRoute::ProviderVersion(..)
+            | TerraformRoute::ProviderDownload(..)
+            | TerraformRoute::ModuleVersions(_)
+            | TerraformRoute::ModuleDownload(..)
+            | TerraformRoute::ModuleNewest(_)
+            | TerraformRoute::Module(_)
+            | TerraformRoute::ModuleVersion(..)
+            | TerraformRoute::Provider(_),
+        )
+        | Route::Mirror(
+            MirrorRoute::Home
+            | MirrorRoute::Versions(_)
+            | MirrorRoute::Packages(..)
+            | MirrorRoute::OriginDiscovery(_)
+            | MirrorRoute::OriginVersions(_),
+        )
+        | Route::Oci(OciRoute::Catalog | OciRoute::Generated(_)) => nowhere(),
     }
 }
 

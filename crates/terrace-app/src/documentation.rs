@@ -219,7 +219,8 @@ async fn find_kept<P: Host>(
     }
 }
 
-/// Returns whether a request is for documentation of a version that is not published yet. An empty value is neither.
+/// Returns whether a request is for documentation of a version that is not published yet. An empty
+/// value is an error.
 fn is_for_unpublished(call: &Call) -> Result<bool, Problem> {
     match call.query().value(UNPUBLISHED).as_deref() {
         None | Some("false") => Ok(false),

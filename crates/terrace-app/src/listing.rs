@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use terrace_base::json;
-use terrace_base::untrusted::{QUOTED_CHARS, line};
+use terrace_base::untrusted::{QUOTED_CHARS, line, quoted};
 use terrace_core::auth::access::Caller;
 use terrace_core::http::form::Form;
 use terrace_core::http::problem::Problem;
@@ -90,13 +90,18 @@ pub(crate) fn number(
     };
     let number = text.parse::<usize>().ok();
     let number = number.filter(|number| (least..=most).contains(number));
-    let rule = format!("must be a number from {least} to {most}");
-    number.ok_or_else(|| invalid(name, &text, &rule))
+    number.ok_or_else(|| {
+        let rule = format!("must be a number from {least} to {most}");
+        invalid(name, &text, &rule)
+    })
 }
 
 /// Returns the error for a parameter with a value that breaks a rule.
 pub(crate) fn invalid(name: &str, text: &str, rule: &str) -> Problem {
-    let text = line(text).at_most(QUOTED_CHARS);
+    let text = match text {
+        "" => quoted(text),
+        text => line(text).at_most(QUOTED_CHARS),
+    };
     Problem::BadRequest(format!("the parameter {name} is {text}: it {rule}"))
 }
 

@@ -9,6 +9,8 @@ use terrace_core::config::Config;
 use terrace_core::read::KEYS_OF_READ;
 use terrace_core::read::{CookieHeader, Decision, RequestHead, begin};
 
+use crate::support::described;
+use crate::support::documentation::{Documentation, member, path_of};
 use crate::support::documented::{document_module, document_provider};
 use crate::support::fixtures::{Signer, zip_of};
 use crate::support::memory::Memory;
@@ -205,7 +207,9 @@ fn the_5000th_publish_lists_at_most_nine_pages_and_reads_no_other_release() {
     );
     // Three more for people, and the catalogue of all owners.
     assert_eq!(count("KV put "), 6 + 3 + 1, "{operations:?}");
+    memory.forget_operations();
     let versions = registry.get(&fixture.versions()).json();
+    assert_eq!(memory.operations().len(), 1, "the list is one index");
     assert_eq!(
         versions["modules"][0]["versions"].as_array().unwrap().len(),
         5_000
@@ -286,6 +290,17 @@ fn a_publish_takes_the_operations_that_are_stated() {
     let (path, description) = (provider.admin_path(), provider.description());
     let counted = operations_of_publish(&path, &description, &|to| provider.upload(to));
     assert_counted(counted, [40, 2, 19, 55], 30, "a provider, 15 platforms");
+
+    // Its symbols are one more index of its owner.
+    let documentation = path_of("providers", "acme/widget", "1.0.0");
+    let counted = operations_of_publish(&path, &description, &|to| {
+        let (pages, head) = described::provider();
+        let head = member(head.to_string().as_bytes());
+        let archive = Documentation::of_members(head, &pages);
+        archive.add(to, &documentation).expect(201);
+        provider.upload(to);
+    });
+    assert_counted(counted, [41, 2, 19, 57], 30, "a documented provider");
 
     let mut mirrored = MirrorFixture::of(of_platforms(3));
     mirrored.architectures = vec!["386", "amd64", "arm"];

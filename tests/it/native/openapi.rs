@@ -215,6 +215,31 @@ fn every_name_in_a_path_is_a_parameter_and_every_operation_id_is_unique() {
     }
 }
 
+#[test]
+fn every_reference_resolves_and_no_part_is_unused() {
+    let document = document();
+    let mut references = BTreeSet::new();
+    collect_references(&document, &mut references);
+    for reference in &references {
+        target(&document, reference);
+    }
+    for kind in ["parameters", "headers", "responses", "schemas"] {
+        for name in document["components"][kind].as_object().unwrap().keys() {
+            let reference = format!("#/components/{kind}/{name}");
+            assert!(references.contains(&*reference), "{reference} is not used");
+        }
+    }
+}
+
+fn collect_references<'d>(value: &'d Value, references: &mut BTreeSet<&'d str>) {
+    references.extend(value.get("$ref").and_then(Value::as_str));
+    let (entries, values) = (value.as_object(), value.as_array());
+    let parts = entries.into_iter().flat_map(Map::values);
+    for part in parts.chain(values.into_iter().flatten()) {
+        collect_references(part, references);
+    }
+}
+
 /// Returns the part of the document that a reference points to.
 fn target<'a>(document: &'a Value, reference: &str) -> &'a Value {
     let pointer = reference.strip_prefix('#');

@@ -72,6 +72,35 @@ const PURE: [&str; 9] = [
     "terrace-web",
 ];
 
+/// serde_json compiles a type once for each of its readers: with `from_str` beside `from_slice`, many types would be in the
+/// Worker twice.
+#[test]
+fn the_worker_parses_json_by_one_reader() {
+    let mut parsers = 0;
+    let crates = PURE.iter().filter(|name| **name != "terrace-metadata");
+    let crates = crates.chain(&["terrace-app"]);
+    let folders = crates.map(|name| format!("crates/{name}/src"));
+    for folder in folders.chain(["src".to_owned()]) {
+        for file in rust_files(&root().join(folder)) {
+            let text = fs::read_to_string(&file).unwrap();
+            let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap();
+            let is_test = file.ends_with("tests.rs");
+            parsers += code.matches("serde_json::from_slice").count();
+            for other in ["serde_json::from_str", "serde_json::from_reader"] {
+                assert!(
+                    is_test || !code.contains(other),
+                    "{} calls {other} instead of serde_json::from_slice",
+                    file.display()
+                );
+            }
+        }
+    }
+    assert!(
+        parsers > 20,
+        "the search finds the expected calls: {parsers}"
+    );
+}
+
 #[test]
 fn the_pure_crates_depend_on_no_platform_no_io_and_no_runtime() {
     for name in PURE {

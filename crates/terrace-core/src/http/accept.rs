@@ -14,15 +14,20 @@ impl Accept<'_> {
             .is_some_and(|(weight, _)| weight > 0)
     }
 
-    /// Returns whether a client names one media type, and prefers it to another: because it does not name the other, by its
-    /// weight, or because it comes first.
+    /// Returns whether a client names one media type, and prefers it to another: by its weight, then because the other is
+    /// accepted by a wildcard only, then because it comes first.
     pub fn prefers(&self, media_type: &str, other: &str) -> bool {
         let Some((weight, place)) = self.weight_and_place(media_type) else {
             return false;
         };
-        let is_better = self
-            .weight_and_place(other)
-            .is_none_or(|(than, after)| (weight, after) > (than, place));
+        let (kind, _) = other.split_once('/').unwrap_or((other, ""));
+        let is_better = match self.weight_and_place(other) {
+            Some((than, after)) => (weight, after) > (than, place),
+            None => self
+                .weight_and_place(&format!("{kind}/*"))
+                .or_else(|| self.weight_and_place("*/*"))
+                .is_none_or(|(than, _)| weight >= than),
+        };
         is_better && weight > 0
     }
 
@@ -65,7 +70,7 @@ mod tests {
     const HTML: &str = "text/html";
 
     #[test]
-    fn a_type_is_preferred_by_weight_then_place() {
+    fn a_type_is_preferred_by_weight_then_precision_then_place() {
         for header in [
             "text/markdown",
             "TEXT/Markdown",
@@ -73,6 +78,7 @@ mod tests {
             "text/markdown, */*",
             "*/*, text/*, text/markdown",
             "text/html;q=0.1, text/markdown",
+            "text/markdown;q=0.5, text/*;q=0.4, */*",
             "text/html ; q=0.5 , text/markdown ; Q=0.501",
             "text/markdown;charset=utf-8;q=0.2, text/html;q=0.1",
             "text/markdown;q=0.001",
@@ -87,6 +93,7 @@ mod tests {
             "text/html",
             "text/html, text/markdown",
             "text/markdown;q=0.1, text/html",
+            "text/markdown;q=0.1, */*",
             "text/markdown;q=0",
             "text/markdown;q=0.000, text/html;q=0",
             "text/markdown;q=0, text/*",

@@ -212,6 +212,22 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn a_job_is_named_by_the_claims_that_it_has() {
+        let mut job = Provenance {
+            url: None,
+            workflow: None,
+            ..provenance()
+        };
+        let issuer = job.issuer.clone();
+        let named = format!("a job of repository acme/widget of {issuer}");
+        assert_eq!(job.to_string(), format!("{named} at commit {COMMIT}"));
+        job.commit = None;
+        assert_eq!(job.to_string(), named);
+        job.repository = None;
+        assert_eq!(job.to_string(), format!("a job of {issuer}"));
+    }
+
+    #[test]
     fn a_claim_is_one_printable_line() {
         for text in [
             "",

@@ -198,4 +198,11 @@ mod tests {
             assert!(error.contains(&format!("{asked:?}")), "{error}");
         }
     }
+
+    #[test]
+    fn versions_sort_as_semver_sorts_and_build_metadata_breaks_ties() {
+        let versions = ["1.2.0-rc.1", "1.2.0", "1.2.0+a", "1.2.0+b", "1.10.0"];
+        let versions = versions.map(|text| text.parse::<Version>().unwrap());
+        assert!(versions.is_sorted_by(|one, other| one < other));
+    }
 }

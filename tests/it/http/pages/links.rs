@@ -25,6 +25,22 @@ fn a_tab_of_the_public_registry_is_a_section_here() {
 }
 
 #[test]
+fn a_moved_path_leads_to_this_registry_whatever_it_contains() {
+    let registry = Registry::start();
+    for (path, location) in [
+        ("/module/acme/vpc/aws", "/modules/acme/vpc/aws"),
+        ("/provider//evil.example", "/providers//evil.example"),
+        (
+            "/module/%0d%0alocation:%20https://evil.example",
+            "/modules/%0d%0alocation:%20https://evil.example",
+        ),
+    ] {
+        let response = registry.get(path).expect(301);
+        assert_eq!(response.header("location"), Some(location));
+    }
+}
+
+#[test]
 fn a_package_that_is_not_here_is_found_in_the_public_registry_if_the_link_says_so() {
     let registry = Registry::start();
     let module = ModuleFixture::new("1.0.0");

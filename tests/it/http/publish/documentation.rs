@@ -98,9 +98,9 @@ fn documentation_for_an_unpublished_version_is_refused_once_it_is_published() {
     second
         .add(&registry, &format!("{path}?unpublished=false"))
         .expect(200);
-    for malformed in ["x", ""] {
+    for (malformed, shown) in [("x", "x"), ("", "\"\"")] {
         let refused = second.put(&registry, &format!("{path}?unpublished={malformed}"));
-        refused.refuses(400, "must be true or false");
+        refused.refuses(400, &format!("is {shown}: it must be true or false"));
     }
 }
 

@@ -118,7 +118,12 @@ fn a_request_is_logged_with_its_package_version_and_caller_where_these_are_chose
             ("/providers/acme/widget", "acme/widget", ""),
             ("/healthz", "", ""),
         ] {
+            memory.forget_operations();
             registry.get_as(&token, path);
+            if vars.len() == 1 && !package.is_empty() {
+                let operations = memory.operations();
+                assert_eq!(operations.len(), 1, "no field costs one: {operations:?}");
+            }
             let expected = [package, version, id.as_str(), "a test"];
             assert_eq!(fields(&memory), expected, "{path}");
         }

@@ -1,5 +1,7 @@
 //! Real answers have the shape that `docs/openapi.yaml` describes.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 
 use crate::native::openapi::{document as document_of_the_api, filled};
@@ -36,6 +38,28 @@ const REQUESTS: [&str; 23] = [
     "/v1/providers",
     "/v1/providers/{namespace}",
     "/v1/providers/{namespace}/{type}/{version}",
+];
+
+/// The optional fields that must be in an answer, so that their shapes are compared.
+const FIELDS: [&str; 18] = [
+    "commit",
+    "documentation",
+    "files",
+    "h1",
+    "highlights",
+    "inputs",
+    "license",
+    "next",
+    "notes",
+    "origin",
+    "package_status",
+    "protocols",
+    "provenance",
+    "published_at",
+    "signing_key",
+    "size",
+    "source",
+    "status",
 ];
 
 const GADGET: &str = "registry.example.com/acme/gadget";
@@ -99,6 +123,7 @@ fn published() -> Registry {
 fn every_answer_has_its_described_shape() {
     let registry = published();
     let document = document_of_the_api();
+    let mut fields = BTreeSet::new();
     for request in REQUESTS {
         let template = request.split('?').next().unwrap();
         let path = match filled(request) {
@@ -117,6 +142,26 @@ fn every_answer_has_its_described_shape() {
         let mut other = answer.clone();
         other["unknown"] = json!(1);
         assert!(!validator.is_valid(&other), "{template}");
+        add_fields(&answer, &mut fields);
+    }
+    for field in FIELDS {
+        assert!(fields.contains(field), "no answer has a field {field}");
+    }
+}
+
+/// Adds the names of all fields that have a value.
+fn add_fields(answer: &Value, fields: &mut BTreeSet<String>) {
+    match answer {
+        Value::Object(object) => {
+            for (name, value) in object {
+                if !value.is_null() {
+                    fields.insert(name.clone());
+                }
+                add_fields(value, fields);
+            }
+        }
+        Value::Array(values) => values.iter().for_each(|value| add_fields(value, fields)),
+        _ => {}
     }
 }
 

@@ -137,6 +137,18 @@ fn the_search_field_offers_the_packages_that_the_reader_may_see() {
 }
 
 #[test]
+fn a_mirrored_module_is_found_by_its_source_in_configurations() {
+    let (_, registry) = filled(&[]);
+    for source in [
+        "other/dns/aws",
+        "registry.terraform.io/other/dns/aws//modules/x",
+    ] {
+        let page = registry.read(&format!("/api/v1/search?q={source}"));
+        assert_eq!(names(&page), ["registry.example.com/other/dns/aws"]);
+    }
+}
+
+#[test]
 fn a_list_that_the_client_has_is_304() {
     let (_, registry) = filled(&[]);
     for path in ["/api/v1/search?q=vpc", "/api/v1/namespaces", "/v1/modules"] {

@@ -76,10 +76,15 @@ fn a_comparison_with_a_version_that_does_not_exist_reads_only_indices() {
 fn a_comparison_is_answered_from_the_facts_if_an_index_is_lost() {
     let (memory, registry) = changed();
     let path = "/providers/acme/widget/compare/1.0.0...1.1.0";
-    for key in ["about/1.1.0", "version/1.0.0", "overview"] {
+    // The lists of a package are written together, and the indices of a version with the one that installs it.
+    for (key, written) in [("about/1.1.0", 1), ("version/1.0.0", 8), ("overview", 4)] {
         memory.lose_index(&format!("{WIDGET}/{key}"));
+        memory.forget_operations();
         let page = registry.get(path).expect(200).text();
         assert!(page.contains("compare"), "{key}: {page}");
+        let operations = memory.operations();
+        let puts = operations.iter().filter(|it| it.starts_with("KV put "));
+        assert_eq!(puts.count(), written, "{key}: {operations:?}");
         memory.forget_operations();
         registry.get(path).expect(200);
         assert_eq!(memory.operations().len(), 1, "{key} is written again");

@@ -275,20 +275,34 @@ impl PageRoute {
     /// Returns whether people open the page in a browser, so that it may ask them to sign in, and they return to it.
     /// Programs read the others, or the page is a step of signing in.
     pub fn is_for_people(&self) -> bool {
-        !matches!(
-            self,
+        match self {
+            Self::Home
+            | Self::Browse(_)
+            | Self::Search
+            | Self::Assistants
+            | Self::Namespace(_)
+            | Self::Package(_)
+            | Self::Versions(_)
+            | Self::UsedBy(_)
+            | Self::Version(..)
+            | Self::Document(..)
+            | Self::Text(..)
+            | Self::Comparison(..)
+            | Self::ComparisonForm(_)
+            | Self::Moved(_)
+            | Self::Guessed(_) => true,
             Self::Names
-                | Self::Feed(_)
-                | Self::Badge(..)
-                | Self::Asset(_)
-                | Self::OpenSearch
-                | Self::Robots
-                | Self::Sitemap
-                | Self::SignIn
-                | Self::SignOut
-                | Self::Invalid(_)
-                | Self::Unknown
-        )
+            | Self::Feed(_)
+            | Self::Badge(..)
+            | Self::Asset(_)
+            | Self::OpenSearch
+            | Self::Robots
+            | Self::Sitemap
+            | Self::SignIn
+            | Self::SignOut
+            | Self::Invalid(_)
+            | Self::Unknown => false,
+        }
     }
 }
 
