@@ -51,7 +51,7 @@ use crate::hashing::Verified;
 use crate::index::StoredIndices;
 use crate::index::database::{Database, Found};
 use crate::index::documents::DocumentRecords;
-use crate::stores::OpenError;
+use crate::stores::{Bucket, OpenError};
 use crate::volume::{Local, Stat, Volume, read_whole};
 use documents::KeyLocks;
 use lock::Lock;
@@ -79,6 +79,8 @@ struct Summary {
     #[serde(default)]
     sha256sums: Option<String>,
 }
+
+impl Bucket for Directory {}
 
 impl Directory {
     /// Opens a directory, and creates it if it does not exist. This may block the thread for a moment.

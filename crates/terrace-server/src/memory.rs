@@ -19,6 +19,7 @@ pub use objects::{Object, Objects};
 
 use crate::clock::millis;
 use crate::index::in_form;
+use crate::stores::Bucket;
 use crate::stream;
 use crate::stream::ByteStream;
 
@@ -40,6 +41,8 @@ struct State {
     #[cfg(test)]
     panics: bool,
 }
+
+impl Bucket for Memory {}
 
 impl Memory {
     /// Returns empty storage.

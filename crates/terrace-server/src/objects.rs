@@ -40,7 +40,7 @@ use crate::index::StoredIndices;
 use crate::index::database::Database;
 use crate::index::documents::DocumentRecords;
 use crate::memory::Memory;
-use crate::stores::OpenError;
+use crate::stores::{Bucket, OpenError};
 use crate::volume::{Local, Volume, now};
 use connection::IoThreads;
 use facts::{etag_of, listed_part};
@@ -138,19 +138,6 @@ impl ObjectStorage {
         StoredIndices::new(Arc::clone(&self.0.database))
     }
 
-    /// Looks for the changes of other processes, and removes the indices that may be older. This takes one request for each
-    /// thousand packages, owners and repositories.
-    ///
-    /// # Errors
-    /// The first failure. It does not prevent the other looks.
-    pub(crate) async fn look(&self) -> Result<(), StoreError> {
-        let mut looked = Ok(());
-        for prefix in MARKERS {
-            looked = looked.and(self.look_below(prefix).await);
-        }
-        looked
-    }
-
     async fn look_below(&self, prefix: &str) -> Result<(), StoreError> {
         let listed = self.0.list_objects(prefix, None, usize::MAX).await;
         let (listed, _) = listed.map_err(|error| failure("list", prefix, &error))?;
@@ -180,6 +167,22 @@ impl ObjectStorage {
     /// If the file system refuses.
     pub fn close(&self) -> io::Result<()> {
         self.0.database.close()
+    }
+}
+
+impl Bucket for ObjectStorage {
+    fn is_shared(&self) -> bool {
+        true
+    }
+
+    /// Takes one request for each thousand packages, owners and repositories. A failure, of which the first is returned, does
+    /// not prevent the other looks.
+    async fn look(&self) -> Result<(), StoreError> {
+        let mut looked = Ok(());
+        for prefix in MARKERS {
+            looked = looked.and(self.look_below(prefix).await);
+        }
+        looked
     }
 }
 

@@ -8,10 +8,6 @@ use std::path::Path;
 
 use terrace_app::host::{Archives, Facts, Indices, StoreError, Uploads};
 
-use crate::disk::Directory;
-use crate::memory::Memory;
-#[cfg(feature = "object-store")]
-use crate::objects::ObjectStorage;
 use crate::stream::ByteStream;
 
 /// The reason why storage cannot be used.
@@ -47,21 +43,6 @@ pub trait Bucket:
     /// Looks for the changes of other processes, and removes the indices that may be older.
     async fn look(&self) -> Result<(), StoreError> {
         Ok(())
-    }
-}
-
-impl Bucket for Memory {}
-
-impl Bucket for Directory {}
-
-#[cfg(feature = "object-store")]
-impl Bucket for ObjectStorage {
-    fn is_shared(&self) -> bool {
-        true
-    }
-
-    async fn look(&self) -> Result<(), StoreError> {
-        Self::look(self).await
     }
 }
 

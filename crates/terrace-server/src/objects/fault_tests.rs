@@ -21,7 +21,7 @@ use terrace_core::read::IndexForm;
 use terrace_core::storage::key::{BytesKey, FactKey, IndexKey, PushedFact, PushedIndex};
 
 use super::{LocalPlace, ObjectStorage};
-use crate::stores::OpenError;
+use crate::stores::{Bucket as _, OpenError};
 use crate::stream::ByteStream;
 
 /// The operation that fails.

@@ -13,7 +13,7 @@ use terrace_core::storage::key::{FactKey, IndexKey, Lease};
 
 use super::{LocalPlace, ObjectStorage};
 use crate::contract::contract_tests;
-use crate::stores::OpenError;
+use crate::stores::{Bucket as _, OpenError};
 
 async fn open() -> (ObjectStorage, ()) {
     (process(&shared()).await, ())
