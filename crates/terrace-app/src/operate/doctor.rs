@@ -5,12 +5,13 @@ use terrace_base::time::UnixTime;
 use terrace_core::api::admin::{
     ArchiveSource, AuditFacts, DoctorAnswer, IndexFacts, RepairFacts, ServiceFacts,
 };
+use terrace_core::auth::oidc::TrustedPublishers;
 use terrace_core::maintenance::repair::{CursorDocument, Position, Section};
 use terrace_core::model::package::Package;
 use terrace_core::storage::key::{FactKey, RELEASES};
 use terrace_core::upstream::origin::Service;
 
-use crate::access::issuer;
+use crate::access::{issuer, rules};
 use crate::context::Context;
 use crate::copies::failover;
 use crate::documents::audit;
@@ -41,10 +42,17 @@ pub(crate) async fn examine<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handle
     listing::only(&call, &[])?;
     let now = ctx.host.clock().now();
     let (packages, first_release) = sample(ctx).await?;
+    let rules = rules::current_without_writing(ctx).await?;
+    let named = |rule| format!("rule {rule}");
+    let warnings = [
+        ctx.config.warnings(),
+        rules.trusted_publishers.warnings(&named),
+        rules.login.warnings(&named),
+    ];
     let answer = DoctorAnswer {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         time: now.to_string(),
-        warnings: ctx.config.warnings(),
+        warnings: warnings.concat(),
         archives: match &ctx.config.archive_urls {
             Some(urls) if urls.is_of_bucket() => ArchiveSource::Bucket,
             Some(urls) if urls.is_cached() => ArchiveSource::Edge,
@@ -54,7 +62,7 @@ pub(crate) async fn examine<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handle
         repair: repair(ctx, first_release, now).await?,
         audit: audit_log(ctx).await?,
         indices: indices(ctx, &packages).await?,
-        services: services(ctx).await,
+        services: services(ctx, &rules.trusted_publishers).await,
         failover: failover::facts(ctx).await?,
     };
     Ok(json::reply(200, &answer)?.into())
@@ -143,8 +151,8 @@ async fn indices<P: Host>(
     Ok(found)
 }
 
-/// Tries the other servers that the settings name.
-async fn services<P: Host>(ctx: &Context<'_, P>) -> Vec<ServiceFacts> {
+/// Tries the other servers that the settings and the stored rules name.
+async fn services<P: Host>(ctx: &Context<'_, P>, stored: &TrustedPublishers) -> Vec<ServiceFacts> {
     let hostnames = ctx.config.pull.hostnames();
     let origins = hostnames.into_iter().take(EXAMINED_SERVERS);
     let origins = origins.map(async |hostname| {
@@ -162,15 +170,25 @@ async fn services<P: Host>(ctx: &Context<'_, P>) -> Vec<ServiceFacts> {
             error,
         }
     });
-    let issuers = ctx.config.issuers().into_iter().take(EXAMINED_SERVERS);
-    let issuers = issuers.map(async |issuer| ServiceFacts {
-        kind: "issuer".to_owned(),
-        name: issuer.to_string(),
-        error: match issuer::check(ctx, issuer).await {
-            Ok(()) => None,
-            Err(error) => Some(error.why),
-        },
-    });
+    let mut issuers = ctx.config.issuers();
+    let of_settings = issuers.clone();
+    issuers.extend(
+        stored
+            .issuers()
+            .into_iter()
+            .filter(|it| !of_settings.contains(it)),
+    );
+    let issuers = issuers
+        .into_iter()
+        .take(EXAMINED_SERVERS)
+        .map(async |issuer| ServiceFacts {
+            kind: "issuer".to_owned(),
+            name: issuer.to_string(),
+            error: match issuer::check(ctx, issuer).await {
+                Ok(()) => None,
+                Err(error) => Some(error.why),
+            },
+        });
     let mut all = join_all(origins).await;
     all.extend(join_all(issuers).await);
     all

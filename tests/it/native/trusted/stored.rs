@@ -213,6 +213,12 @@ fn an_invalid_rule_is_refused_with_the_reason_and_a_risky_one_with_a_warning() {
     let made = add_rule(&registry, "trust", &open).expect(201).json();
     let warnings = made["warnings"].to_string();
     assert!(warnings.contains("pull_request_target"), "{warnings}");
+    memory.connect(|_| None);
+    let examined = registry.admin("GET", "/admin/v1/doctor", None).expect(200);
+    let examined = examined.json();
+    let warnings = examined["warnings"].to_string();
+    assert!(warnings.contains("pull_request_target"), "{warnings}");
+    assert_eq!(examined["services"][0]["name"], GITHUB);
 }
 
 #[test]
