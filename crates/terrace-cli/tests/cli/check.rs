@@ -109,7 +109,7 @@ fn nothing_to_read_is_no_failure_and_a_broken_file_is_one() {
         command.current_dir(directory.path());
         ended(command.env("TERRACE_TOKEN", TOKEN))
     };
-    assert_has!(check().expect(0).stdout, "nothing of this registry");
+    assert_has!(check().expect(0).stdout, "nothing of", registry.url());
     fs::write(directory.path().join(".terraform.lock.hcl"), "provider {").unwrap();
     assert_has!(check().expect(2).stderr, ".terraform.lock.hcl");
 }

@@ -80,7 +80,7 @@ pub(crate) fn run(arguments: &CheckArguments, session: Session<'_>) -> Result<()
             let sarif = sarif::of(&report.packages);
             output.result(&sarif.lines().collect::<Vec<_>>(), &report);
         }
-        false => output.report(screen(&report), &report),
+        false => output.report(screen(&report, client.url()), &report),
     }
     let least = match arguments.strict {
         true => UseState::Deprecated,
@@ -124,7 +124,7 @@ fn judged(
 }
 
 /// Returns the packages that need attention, those with newer versions, and the counts.
-fn screen(report: &Report) -> Screen {
+fn screen(report: &Report, registry: &str) -> Screen {
     let mut screen = Screen::new();
     let packages = report.packages.iter();
     let needing = packages
@@ -174,11 +174,11 @@ fn screen(report: &Report) -> Screen {
         screen.title("Newer versions");
         screen.table(&newer);
     }
-    screen.text(&summary(report));
+    screen.text(&summary(report, registry));
     screen
 }
 
-fn summary(report: &Report) -> String {
+fn summary(report: &Report, registry: &str) -> String {
     let count = report.packages.len();
     let not_judged = match report.not_judged {
         0 => String::new(),
@@ -188,7 +188,7 @@ fn summary(report: &Report) -> String {
         ),
     };
     if count == 0 {
-        return format!("nothing of this registry is in use here{not_judged}");
+        return format!("nothing of {registry} is in use here{not_judged}");
     }
     let mut states: BTreeMap<Reverse<UseState>, usize> = BTreeMap::new();
     for Judged { checked, .. } in &report.packages {

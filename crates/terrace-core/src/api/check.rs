@@ -196,9 +196,14 @@ impl CheckedPackage {
             (None, Ok(Some(constraints))) => {
                 let is_installable = |it: &&OverviewVersion| {
                     let state = it.status.as_ref().map(|status| status.state);
-                    state < Some(ReleaseState::Revoked) && constraints.admit(&it.version)
+                    state < Some(ReleaseState::Revoked)
                 };
-                overview.versions.iter().find(is_installable)
+                let admitted = || {
+                    let versions = overview.versions.iter();
+                    versions.filter(|it| constraints.admit(&it.version))
+                };
+                // Clients refuse a revoked one: that is the reason, and not that there is none.
+                admitted().find(is_installable).or(admitted().next())
             }
             (None, _) => overview.newest(),
         };
@@ -269,7 +274,7 @@ mod tests {
             (
                 None,
                 Some(">= 1.0.1, <= 1.1.0"),
-                r#""state":"missing","reason":"use acme/net/aws"}"#,
+                r#""state":"revoked","reason":"it deletes","newer_in_major":"1.2.0","newer":"2.0.0"}"#,
             ),
             (
                 Some("1.1.0"),
