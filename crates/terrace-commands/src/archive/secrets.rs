@@ -16,7 +16,9 @@ use terrace_archive::SecretFile;
 const PRIVATE_KEY: &str = r#"-----BEGIN [^\n"']{0,60}PRIVATE KEY(?s:.{0,512}?)(?:\s|\\[nr])[0-9A-Za-z+/=]{40,}(?:\s|\\|$)"#;
 
 /// The forms of tokens and passwords. The group is the part that is random.
-const CREDENTIALS: [&str; 13] = [
+const CREDENTIALS: [&str; 14] = [
+    // Terrace's own.
+    r"(?:^|[^0-9A-Za-z])terrace_[0-9a-f]{16}\.([\w.-]{40,})",
     // GitHub: personal, of applications, of users and servers, refreshing, and fine-grained. npm.
     r"(?:^|[^0-9A-Za-z])(?:gh[oprsu]_|npm_)([\w-]{36,})",
     r"(?:^|[^0-9A-Za-z])github_pat_([\w-]{60,})",
@@ -203,6 +205,7 @@ mod tests {
             ("dop_v1_", 64),
             ("sk_live_", 24),
             ("hvs.", 90),
+            ("terrace_7f3a9c2e51b04d68.", 40),
         ] {
             let random = RANDOM.repeat(2);
             let token = |length| format!("token = {prefix}{}\n", random.get(..length).unwrap());
