@@ -11,7 +11,9 @@ const ID: &str = "7f3a9c2e51b04d68";
 /// Returns the rule that a command line describes.
 fn dry(line: &str) -> Value {
     let line = [&words(line)[..], &["--dry-run", "--json"]].concat();
-    ended(&mut terrace(&line)).expect(0).json()["rule"].clone()
+    let described = ended(&mut terrace(&line)).expect(0).json();
+    assert_eq!(described["status"], "dry_run");
+    described["rule"].clone()
 }
 
 fn answer(kind: &str, rule: &Value, more: &Value) -> Value {
@@ -77,7 +79,8 @@ fn an_invalid_rule_is_refused_before_anything_is_sent() {
         // An argument may be empty, as of a variable that is not set.
         (trust, "--github ", 3, "it is empty"),
         (trust, "--claim sub=a --issuer ", 3, "as its issuer"),
-        (trust, "--github acme/x --ref ", 3, "it is empty"),
+        (trust, "--gitlab acme/x --ref ", 3, "it is empty"),
+        (trust, "--github acme/x --ref main", 2, "refs/heads/main"),
         (role, "--claim sub=* --scope admin", 3, "write access"),
         (role, "--quiet", 2, "required"),
         (role, "--claim groups", 2, "NAME=VALUE"),

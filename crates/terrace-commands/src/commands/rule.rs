@@ -195,6 +195,12 @@ fn trusted(arguments: &TrustAddArguments) -> Result<Value, Failure> {
         claims.push((claim, name.clone()));
     }
     if let Some(reference) = &arguments.reference {
+        if github.is_some() && !reference.starts_with("refs/") && !reference.starts_with('*') {
+            return Err(Failure::Usage(format!(
+                "--ref is {reference:?}, but every ref of GitHub begins with refs/: write refs/heads/{reference} for a branch, or \
+                 refs/tags/{reference} for a tag"
+            )));
+        }
         // GitLab's `ref` is the name of the branch or tag alone.
         let is_path = gitlab.is_some() && reference.starts_with("refs/");
         let claim = if is_path { "ref_path" } else { "ref" };
@@ -274,7 +280,7 @@ fn add(kind: RuleKind, rule: Value, is_dry: bool, session: Session<'_>) -> Resul
             output.warning(&warning);
         }
         let lines: Vec<String> = format!("{rule:#}").lines().map(str::to_owned).collect();
-        let document = json!({ "status": "ok", "kind": kind, "rule": rule });
+        let document = json!({ "status": "dry_run", "kind": kind, "rule": rule });
         output.result(&lines, &document);
         return Ok(());
     }
