@@ -25,7 +25,7 @@ pub(crate) async fn block_of<P: Host>(
 ) -> Result<Option<ReleaseStatus>, Failure> {
     let rules = match ctx.recall::<OfFacts>() {
         Some(of_facts) => Rc::clone(&of_facts.0),
-        None => current_without_writing(ctx).await?,
+        None => cached(ctx, WhenEmpty::Leave).await?,
     };
     Ok(rules.blocks.status_of(package))
 }
@@ -53,13 +53,6 @@ pub(crate) async fn read_facts<P: Host>(ctx: &Context<'_, P>) -> Result<(), Fail
 /// cause few reads.
 pub(crate) async fn current<P: Host>(ctx: &Context<'_, P>) -> Result<Rc<StoredRules>, Failure> {
     cached(ctx, WhenEmpty::Write).await
-}
-
-/// Does the same, and leaves a missing index of a registry without rules.
-pub(crate) async fn current_without_writing<P: Host>(
-    ctx: &Context<'_, P>,
-) -> Result<Rc<StoredRules>, Failure> {
-    cached(ctx, WhenEmpty::Leave).await
 }
 
 /// What becomes of a missing index of a registry without rules.

@@ -1,6 +1,8 @@
 //! The registry's examination of itself: facts that only it can know. Nothing is written.
 
-use futures_util::future::join_all;
+use std::pin::pin;
+
+use futures_util::future::{Either, join, join_all, select};
 use terrace_base::time::UnixTime;
 use terrace_core::api::admin::{
     ArchiveSource, AuditFacts, DoctorAnswer, IndexFacts, RepairFacts, ServiceFacts,
@@ -42,17 +44,18 @@ pub(crate) async fn examine<P: Host>(ctx: &Context<'_, P>, call: Call) -> Handle
     listing::only(&call, &[])?;
     let now = ctx.host.clock().now();
     let (packages, first_release) = sample(ctx).await?;
-    let rules = rules::current_without_writing(ctx).await?;
+    let (rules, faults) = rules::index(ctx).await?.parse();
     let named = |rule| format!("rule {rule}");
-    let warnings = [
-        ctx.config.warnings(),
-        rules.trusted_publishers.warnings(&named),
-        rules.login.warnings(&named),
-    ];
+    let mut warnings = ctx.config.warnings();
+    warnings.extend(rules.trusted_publishers.warnings(&named));
+    if ctx.config.login.is_some() {
+        warnings.extend(rules.login.warnings(&named));
+    }
+    warnings.extend(faults);
     let answer = DoctorAnswer {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         time: now.to_string(),
-        warnings: warnings.concat(),
+        warnings,
         archives: match &ctx.config.archive_urls {
             Some(urls) if urls.is_of_bucket() => ArchiveSource::Bucket,
             Some(urls) if urls.is_cached() => ArchiveSource::Edge,
@@ -178,18 +181,20 @@ async fn services<P: Host>(ctx: &Context<'_, P>, stored: &TrustedPublishers) -> 
             .into_iter()
             .filter(|it| !of_settings.contains(it)),
     );
-    let issuers = issuers
-        .into_iter()
-        .take(EXAMINED_SERVERS)
-        .map(async |issuer| ServiceFacts {
+    let issuers = issuers.into_iter().take(EXAMINED_SERVERS);
+    let issuers = issuers.map(async |issuer| {
+        let limit = pin!(ctx.host.clock().sleep(EXAMINED_SECONDS));
+        let error = match select(pin!(issuer::check(ctx, issuer)), limit).await {
+            Either::Left((checked, _)) => checked.err().map(|error| error.why),
+            Either::Right(_) => Some(format!("no answer within {EXAMINED_SECONDS} seconds")),
+        };
+        ServiceFacts {
             kind: "issuer".to_owned(),
             name: issuer.to_string(),
-            error: match issuer::check(ctx, issuer).await {
-                Ok(()) => None,
-                Err(error) => Some(error.why),
-            },
-        });
-    let mut all = join_all(origins).await;
-    all.extend(join_all(issuers).await);
+            error,
+        }
+    });
+    let (mut all, of_issuers) = join(join_all(origins), join_all(issuers)).await;
+    all.extend(of_issuers);
     all
 }

@@ -79,8 +79,9 @@ fn an_invalid_rule_is_refused_before_anything_is_sent() {
         // An argument may be empty, as of a variable that is not set.
         (trust, "--github ", 3, "it is empty"),
         (trust, "--claim sub=a --issuer ", 3, "as its issuer"),
-        (trust, "--gitlab acme/x --ref ", 3, "it is empty"),
-        (trust, "--github acme/x --ref main", 2, "refs/heads/main"),
+        (trust, "--github acme/x --ref ", 3, "it is empty"),
+        (trust, "--github acme/x --ref main", 2, "refs/heads/NAME"),
+        (trust, "--github acme/x --ref *", 2, "refs/heads/NAME"),
         (role, "--claim sub=* --scope admin", 3, "write access"),
         (role, "--quiet", 2, "required"),
         (role, "--claim groups", 2, "NAME=VALUE"),

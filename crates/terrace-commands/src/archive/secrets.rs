@@ -18,7 +18,7 @@ const PRIVATE_KEY: &str = r#"-----BEGIN [^\n"']{0,60}PRIVATE KEY(?s:.{0,512}?)(?
 /// The forms of tokens and passwords. The group is the part that is random.
 const CREDENTIALS: [&str; 14] = [
     // Terrace's own.
-    r"(?:^|[^0-9A-Za-z])terrace_[0-9a-f]{16}\.([\w.-]{40,})",
+    r"(?:^|[^0-9A-Za-z])terrace_[0-9a-f]{16}\.([\w-]{10,}\.[\w-]{43}\.[0-9a-f]{8})",
     // GitHub: personal, of applications, of users and servers, refreshing, and fine-grained. npm.
     r"(?:^|[^0-9A-Za-z])(?:gh[oprsu]_|npm_)([\w-]{36,})",
     r"(?:^|[^0-9A-Za-z])github_pat_([\w-]{60,})",
@@ -205,7 +205,6 @@ mod tests {
             ("dop_v1_", 64),
             ("sk_live_", 24),
             ("hvs.", 90),
-            ("terrace_7f3a9c2e51b04d68.", 40),
         ] {
             let random = RANDOM.repeat(2);
             let token = |length| format!("token = {prefix}{}\n", random.get(..length).unwrap());
@@ -224,6 +223,11 @@ mod tests {
             format!("{{\"Credentials\": {{\"SecretAccessKey\": \"{key}\", \"x\": 1}}}}"),
             format!("//registry.npmjs.org/:_authToken={}", of(36)),
             format!("token = \"{}{}\"\n", "ghp_", of(36)),
+            format!(
+                "token = terrace_7f3a9c2e51b04d68.{}.{}.0f1e2d3c\n",
+                of(20),
+                of(43)
+            ),
             format!("https://x:{}{}@gitlab.example.com/a.git", "glpat-", of(20)),
             format!("users:\n- user:\n    client-key-data: {key}\n"),
             format!(

@@ -195,10 +195,12 @@ fn trusted(arguments: &TrustAddArguments) -> Result<Value, Failure> {
         claims.push((claim, name.clone()));
     }
     if let Some(reference) = &arguments.reference {
-        if github.is_some() && !reference.starts_with("refs/") && !reference.starts_with('*') {
+        let is_ref =
+            reference.starts_with("refs/") || reference.starts_with('*') && reference.contains('/');
+        if github.is_some() && !reference.is_empty() && !is_ref {
             return Err(Failure::Usage(format!(
-                "--ref is {reference:?}, but every ref of GitHub begins with refs/: write refs/heads/{reference} for a branch, or \
-                 refs/tags/{reference} for a tag"
+                "--ref is {reference:?}, but every ref of GitHub begins with refs/: write refs/heads/NAME for a branch, or \
+                 refs/tags/NAME for a tag"
             )));
         }
         // GitLab's `ref` is the name of the branch or tag alone.

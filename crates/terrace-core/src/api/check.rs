@@ -35,7 +35,7 @@ pub struct CheckBody {
 pub struct UsedPackage {
     /// The address: `namespace/type`, `hostname/namespace/type` or `namespace/name/system`.
     pub address: String,
-    /// The version in use; without it, the newest that can be installed.
+    /// The version in use; without it, the newest that can be installed, or else the newest revoked one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<Version>,
     /// Without a version, the constraint that the newest one must meet, such as `~> 1.2`.
@@ -202,10 +202,11 @@ impl CheckedPackage {
                     let versions = overview.versions.iter();
                     versions.filter(|it| constraints.admit(&it.version))
                 };
-                // Clients refuse a revoked one: that is the reason, and not that there is none.
-                admitted().find(is_installable).or(admitted().next())
+                admitted()
+                    .find(is_installable)
+                    .or_else(|| admitted().next())
             }
-            (None, _) => overview.newest(),
+            (None, _) => overview.newest().or_else(|| overview.versions.first()),
         };
         let of_version = in_use.and_then(|it| it.status.as_ref());
         let status = of_version.into_iter().chain(&overview.status);
@@ -326,5 +327,13 @@ mod tests {
                 assert!(text.ends_with(expected), "{text}");
             }
         }
+        let revoked = r#"{"versions":[{"version":"1.1.0","status":{"state":"revoked","reason":"it deletes","at":1,"by":"root"}}]}"#;
+        let used = UsedPackage {
+            address: "acme/vpc/aws".to_owned(),
+            version: None,
+            constraint: None,
+        };
+        let checked = CheckedPackage::of(used, &statuses_in(revoked, None).unwrap());
+        assert_eq!(checked.state, UseState::Revoked);
     }
 }

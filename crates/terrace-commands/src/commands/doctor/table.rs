@@ -93,7 +93,7 @@ pub(super) const CHECKS: &[Check] = &[
     check("W1", "all user agents are treated alike", Remote(connection::treats_agents_alike)),
 
     check("R1", "the registry checks itself", Remote(stated::answers)),
-    check("R3", "settings are safe", Remote(stated::has_safe_settings)),
+    check("R3", "settings and rules are safe", Remote(stated::has_safe_settings)),
     check("R4", "URLs of archives can be signed", Remote(stated::signs_urls)),
     check("K1", "storage answers", Remote(stated::is_healthy)),
     check("K2", "the periodic repair runs", Remote(stated::repairs)),

@@ -25,7 +25,7 @@ pub struct DoctorAnswer {
     pub version: String,
     /// The time of the registry (RFC 3339).
     pub time: String,
-    /// The settings that are valid but should be changed, one line each.
+    /// The settings and stored rules that are valid but should be changed, and the rules without effect, one line each.
     pub warnings: Vec<String>,
     /// The source of the URLs of archives.
     pub archives: ArchiveSource,
@@ -35,7 +35,7 @@ pub struct DoctorAnswer {
     pub audit: AuditFacts,
     /// The indices of a few packages, compared with the facts.
     pub indices: IndexFacts,
-    /// The other servers that the settings name.
+    /// The other servers that the settings and the stored rules name.
     pub services: Vec<ServiceFacts>,
     /// The second bucket, if the deployment has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
