@@ -4,6 +4,7 @@
 mod block;
 mod list;
 mod part;
+mod propagation;
 
 use std::str::FromStr;
 

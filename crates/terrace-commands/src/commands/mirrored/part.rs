@@ -6,8 +6,8 @@ use terrace_core::auth::oidc::RuleKind;
 use terrace_core::model::mirrored_part::MirroredPart;
 use terrace_core::model::status::Reason;
 
-use super::block::{rewrite_versions, settle};
 use super::list::{BlockedPart, blocked_parts, stored_packages};
+use super::propagation::{rewrite_versions, settle};
 use crate::error::Failure;
 use crate::output::{Output, plural};
 use crate::registry::client::Client;
